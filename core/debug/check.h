@@ -1,0 +1,52 @@
+/* core/debug/check.h: is any read wrong?
+ *
+ * The checker replays a story byte by byte: every byte interval of every buffer carries (value, version,
+ * origin); each read must find exactly the value and version that it names, at the right place inside it.
+ * It never sees a planner's live ranges. Cost: O(n log n) in events (each write splits at most two
+ * intervals). It includes no header above core/event.
+ *
+ * Kinds, first match decides: K7 too small or partly overlapping; K3 lost before the walk (fill); K8
+ * persistent, caller-owned or staging memory pooled; K6 lanes without order; K5 an op over its own operand
+ * that another still reads, or that it may not overwrite; K4 bytes owned through a view the planner did not
+ * follow; K2 the order used for lives differs from the one executed; else K1 released too early.
+ */
+#ifndef PSC_CORE_DEBUG_CHECK_H
+#define PSC_CORE_DEBUG_CHECK_H
+
+#include "core/event/event.h"
+
+enum psc_kind { PSC_K1 = 1, PSC_K2, PSC_K3, PSC_K4, PSC_K5, PSC_K6, PSC_K7, PSC_K8 };
+enum psc_confidence { PSC_PROVED, PSC_CONFIRMED, PSC_POSSIBLE };
+enum psc_reader { PSC_READER_NODE, PSC_READER_EXPORT, PSC_READER_RERUN, PSC_READER_HOST };
+
+struct psc_finding {
+    enum psc_kind kind;
+    enum psc_confidence confidence;
+    enum psc_reader reader_kind;
+    uint32_t victim_value, writer_value; /* root values; writer PSC_NONE when nobody wrote */
+    psc_node victim, writer, reader;     /* nodes: victim is the storage's owner, never a view */
+    uint32_t buffer;
+    uint64_t lo, hi;                     /* the bytes that are wrong */
+    uint16_t run, phase;
+    int32_t position;                    /* where the damage is done: the writer's, else the reader's */
+    int32_t read_position;               /* of the doomed read; n for export and rerun */
+    int32_t victim_position;             /* where the victim was written; -1 filled */
+    uint32_t write_event, read_event;    /* events of the story, PSC_NONE when there is none */
+    bool overlap_only;                   /* an op overlaps its own operand unlawfully; no read went wrong */
+};
+struct psc_check {
+    const struct psc_finding *findings;  /* ordered by position of damage, then reader */
+    uint32_t finding_n;
+    uint64_t read_n, wrong_n;            /* reads looked at; reads that found something else */
+};
+/* graph may be NULL (arena stories); it gives op semantics: which operand an op may overwrite.
+ * One finding for each (victim, writer, reader). */
+enum psc_status psc_check_story(struct psc_arena *arena, const struct psc_graph *graph, const struct psc_story *story,
+                                struct psc_check *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+const char *psc_kind_name(enum psc_kind kind);             /* "K2" */
+const char *psc_kind_text(enum psc_kind kind);             /* "order mismatch" */
+const char *psc_confidence_name(enum psc_confidence c);    /* "proved" */
+const char *psc_reader_name(enum psc_reader reader);       /* "export" */
+
+#endif

@@ -1,0 +1,62 @@
+/* core/debug/history.h: who, when, where: any question about a story in O(log n).
+ *
+ * Built once from a story: tenancies (one bar of the timeline each), accesses by buffer, live bytes by
+ * position. All lookups are binary searches over sorted arrays; at most 256 bytes a tenancy in all.
+ * Includes no header above core/event.
+ */
+#ifndef PSC_CORE_DEBUG_HISTORY_H
+#define PSC_CORE_DEBUG_HISTORY_H
+
+#include "core/event/event.h"
+
+/* One value's stay in a buffer: from its write (or fill) to its release. A bar of the timeline. In-place
+ * successors are tenancies of their own whose `prev_version` names the one whose bytes they continue. */
+struct psc_tenancy {
+    uint32_t value, buffer;
+    uint64_t lo, hi;             /* bytes of the buffer */
+    int32_t first, last;         /* inclusive positions: first write (fill: -1) .. last access */
+    int32_t end;                 /* first position at which the bytes may belong to another: the position of
+                                    the release, of the in-place successor, or n + 1 */
+    uint32_t write_event;        /* the write or fill */
+    uint32_t prev_version, next_version; /* in-place chain: tenancy indices or PSC_NONE */
+    uint32_t prev_tenant, next_tenant;   /* of overlapping bytes of the same buffer, in time; or PSC_NONE */
+};
+struct psc_access_ref { uint32_t event; }; /* index into story->events */
+
+struct psc_history {
+    const struct psc_story *story;       /* borrowed: must outlive the history */
+    const struct psc_tenancy *tenancies; /* sorted by (buffer, first, lo) */
+    uint32_t tenancy_n;
+    const uint32_t *buffer_at;           /* tenancies of buffer b: [buffer_at[b], buffer_at[b+1]) */
+    const uint32_t *value_at;            /* tenancies of a value: value_tenancies[value_at[v] .. value_at[v+1]) */
+    const uint32_t *value_tenancies;
+    const uint32_t *access_at;           /* accesses of buffer b, in event order: [access_at[b], access_at[b+1]) */
+    const uint32_t *accesses;            /* event indices: fill, write, read, rows, copy, capture, export */
+    const uint32_t *position_at;         /* events of position p (p >= -1): [position_at[p+1], position_at[p+2]) */
+    const uint64_t *live_bytes;          /* bytes of tenancies alive at position p: [p + 1], p = -1 .. n */
+    uint64_t peak_bytes;
+    int32_t peak_at;                     /* first position that reaches it */
+    /* and what psc_history_* needs inside */
+    const void *priv;
+};
+enum psc_status psc_history_build(struct psc_arena *arena, const struct psc_story *story, struct psc_history **ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* All return an event index or PSC_NONE. `before` / `after` are exclusive positions. Bytes half-open. */
+uint32_t psc_history_last_writer(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t before);
+uint32_t psc_history_next_writer(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t after);
+uint32_t psc_history_next_reader(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t after);
+uint32_t psc_history_last_reader(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t before);
+/* Previous / next access of any kind of a buffer. */
+uint32_t psc_history_next_access(const struct psc_history *h, uint32_t buffer, int32_t after);
+uint32_t psc_history_prev_access(const struct psc_history *h, uint32_t buffer, int32_t before);
+/* The tenancy whose bytes contain `byte` at `position`, or PSC_NONE. */
+uint32_t psc_history_tenant(const struct psc_history *h, uint32_t buffer, uint64_t byte, int32_t position);
+/* Tenancies alive at a position, ascending, at most max written; returns how many there are. */
+uint32_t psc_history_live_at(const struct psc_history *h, int32_t position, uint32_t *ret, uint32_t max);
+/* First tenancy of a value (its own bar), or PSC_NONE. */
+uint32_t psc_history_of_value(const struct psc_history *h, uint32_t value);
+/* The value made by a node (views: their own value), or PSC_NONE. O(log n). */
+uint32_t psc_history_value_of_node(const struct psc_history *h, psc_node node);
+
+#endif

@@ -1,0 +1,95 @@
+/* core/doc/doc.h: the document: what was opened (or run), whatever file it came from.
+ *
+ * A document has phases; a phase has a graph (or none), steps, and what the file says of its memory.
+ * Steps are loaded one at a time through the step source, so that a trace of any size opens at once:
+ * `count` may grow while a scan goes on in another thread; `load` may be called from any thread.
+ */
+#ifndef PSC_CORE_DOC_DOC_H
+#define PSC_CORE_DOC_DOC_H
+
+#include "core/event/event.h"
+
+/* One node's recorded output. Non-finite numbers are what the file says: null and NaN load as NAN,
+ * Infinity as INFINITY. `nonfinite` counts the samples that are not finite. */
+struct psc_record {
+    uint64_t id;                 /* file id */
+    psc_node node;               /* index in the phase's graph; PSC_NONE when the graph lacks the id */
+    enum psc_dtype dtype;
+    uint64_t n, stride;          /* elements analysed; sampling stride in elements (0 = not given) */
+    double min, max, mean, absmean; /* NAN when null or absent */
+    bool has_stats;
+    const float *values;         /* samples: elements 0, stride, 2*stride ... */
+    uint32_t value_n, nonfinite;
+    /* The exact text of the four statistics as bits, for grouping: equal groups are equal records. */
+    uint64_t stats_hash, values_hash;
+};
+struct psc_logit { int64_t id; double p; };
+struct psc_step {
+    bool has_token;
+    int64_t token;               /* input token of this forward */
+    const char *text;            /* valid UTF-8, "" when absent */
+    const struct psc_logit *top;
+    uint32_t top_n;
+    const struct psc_record *records; /* in execution order (stable); sparse */
+    uint32_t record_n;
+    const char *unreadable;      /* NULL, or the sentence why this step could not be read */
+};
+
+/* capture: when recorded values were read. */
+enum psc_capture { PSC_CAPTURE_UNKNOWN, PSC_CAPTURE_NODE, PSC_CAPTURE_SPLIT };
+enum psc_slots { PSC_SLOTS_LOWEST, PSC_SLOTS_FIFO, PSC_SLOTS_LIFO, PSC_SLOTS_RANDOM, PSC_SLOTS_N };
+
+struct psc_phase {
+    const char *kind;            /* "prefill", "decode" or whatever the file says; "" when absent */
+    struct psc_graph *graph;     /* NULL when the file has none */
+    struct psc_story *story;     /* events of the file, or NULL */
+    const char *plan_json;       /* plan of the file (planscope-plan document), raw text, or NULL */
+    enum psc_capture capture;    /* from the file's own key, else UNKNOWN */
+    bool has_slots;              /* the file says which slot policy the engine used */
+    enum psc_slots slots;
+    uint64_t slots_seed;
+    const char *true_backend;    /* name behind "metal" in our own runs, or NULL */
+    const char *lesson[3];       /* teaching graphs: question, where to look, answer; or NULL */
+    const char *note;            /* one line on what to look at, or NULL */
+    const char *extra_json;      /* unknown keys of the phase, kept for writing back */
+};
+
+struct psc_doc;
+struct psc_step_source {
+    /* Number of complete steps of a phase known so far. */
+    uint32_t (*count)(void *ctx, uint32_t phase);
+    /* Loads one step into the arena. PSC_ERR_PARSE marks the step as unreadable (with its sentence). */
+    enum psc_status (*load)(void *ctx, uint32_t phase, uint32_t step, struct psc_arena *arena,
+                            struct psc_step *ret, struct psc_error *reterr);
+    /* Goes on scanning for at most max_bytes; *ret_done when the end was reached. May append phases'
+     * steps and warnings; may fail with PSC_ERR_PARSE (what was found stays), PSC_ERR_CANCELLED. NULL:
+     * everything is known already. */
+    enum psc_status (*scan)(void *ctx, uint64_t max_bytes, bool *ret_done, struct psc_error *reterr);
+    uint64_t (*progress)(void *ctx, uint64_t *ret_total); /* bytes scanned, bytes in all */
+    void (*close)(void *ctx);
+    void *ctx;
+};
+
+struct psc_doc {
+    const char *path, *format, *model, *prompt; /* any may be NULL; format "minfer-trace" ... */
+    int64_t version;
+    struct psc_phase *phases;    /* owned by arena; the number is final once the doc is returned,
+                                    except while a scan goes on: see psc_doc_phase_n */
+    uint32_t phase_n;
+    struct psc_step_source steps;
+    struct psc_report report;    /* warnings of the reader; grows while scanning */
+    bool truncated;              /* the file ends early; the report says at which byte */
+    struct psc_arena arena;      /* graphs, texts */
+    const char *extra_json;
+};
+struct psc_doc *psc_doc_new(void);      /* NULL when out of memory */
+void psc_doc_free(struct psc_doc *doc); /* closes the source; NULL is fine */
+/* Steps of a phase known so far; 0 when the phase has no steps or the document no source. */
+uint32_t psc_doc_step_n(const struct psc_doc *doc, uint32_t phase);
+enum psc_status psc_doc_load_step(const struct psc_doc *doc, uint32_t phase, uint32_t step,
+                                  struct psc_arena *arena, struct psc_step *ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
+/* Scans to the end; PSC_OK also when the file is truncated (the report and `truncated` say so). */
+enum psc_status psc_doc_scan_all(struct psc_doc *doc, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,161 @@
+/* core/event/event.h: values, events and stories: the common language of Planscope.
+ *
+ * A *story* says what happens (or happened) to the bytes of one phase: which values exist, which
+ * buffers, and the events in the order in which they took effect. Planned, recorded and arena runs
+ * all speak it; the checker, the history index and every view know nothing else.
+ *
+ *     (a + b) * 2 with the product in place over the sum (candela's golden trace):
+ *
+ *     seq  pos  kind      node  value  buffer  bytes   peer
+ *      0   -1   fill      -     a      E0      [0,16)
+ *      1   -1   fill      -     b      E1      [0,16)
+ *      2    2   alloc     sum   sum    s0      [0,16)
+ *      3    2   read      sum   a      E0      [0,16)          operand 0
+ *      4    2   read      sum   b      E1      [0,16)          operand 1
+ *      5    2   write     sum   sum    s0      [0,16)
+ *      6    3   read      x2    sum    s0      [0,16)          operand 0
+ *      7    3   alias     x2    x2     s0      [0,16)  sum     x2 is the next version of sum's bytes
+ *      8    3   write     x2    x2     s0      [0,16)
+ *      9    4   export    -     x2     s0      [0,16)          n = 4: one past the last position
+ *
+ * Rules of a well-formed story (psc_story_check verifies them)
+ *   - events of one position are contiguous and stand in the order: wait, alloc, read / rows-read,
+ *     alias / takeover / view, write / rows-write, capture, release, enqueue, copy, complete. Copies that
+ *     run at a split boundary carry the position of the first node of the split that needs them and
+ *     stand before its other events;
+ *   - positions never decrease inside one (run, phase); inputs are filled at -1, exports and reads of a
+ *     second run (`rerun`) happen at n;
+ *   - bytes are half-open and relative to the buffer: 0 <= lo <= hi. hi may exceed the buffer's size:
+ *     that is a finding (K7), not a malformed story;
+ *   - a read names the value its graph edge names, and the bytes the kernel looks at. Whether those
+ *     bytes hold that value is the checker's question;
+ *   - a view value has `of` = its root and `offset`; it is never written by itself. A view that is
+ *     placed elsewhere than in its root's window is an ordinary value that is written (a copy);
+ *   - `version` counts the writes of one value (several runs write it again); 0 is the first;
+ *   - rows-write and rows-read name a region value and the bytes of the whole region;
+ *   - an op over its own operand: the read stands before the write of the same position.
+ *
+ * Ownership: a story and its arrays live in one arena; const = borrowed.
+ */
+#ifndef PSC_CORE_EVENT_EVENT_H
+#define PSC_CORE_EVENT_EVENT_H
+
+#include "core/graph/graph.h"
+
+enum psc_value_kind {
+    PSC_VALUE_NODE,      /* output `slot` of node `node` */
+    PSC_VALUE_WORKSPACE, /* scratch of node `node` */
+    PSC_VALUE_FILL,      /* graph input `node`, written by the host before position 0 */
+    PSC_VALUE_STAGING,   /* copy of value `of` on backend `backend` */
+    PSC_VALUE_REGION,    /* persistent region: K or V rows of `layer` (slot 0 = K, 1 = V) */
+    PSC_VALUE_CALLER,    /* memory that the caller owns */
+    PSC_VALUE_CELL,      /* a cache cell */
+    PSC_VALUE_KIND_N
+};
+struct psc_value {
+    enum psc_value_kind kind;
+    uint8_t backend;   /* index into story->backends, PSC_BACKEND_NONE when unknown */
+    bool is_view;      /* bytes are those of `of`, from `offset` */
+    bool is_output;    /* the host reads it at the end (itself or through a view of it) */
+    uint16_t slot;
+    int32_t layer;     /* -1 none */
+    psc_node node;     /* producer; PSC_NONE for arena stories without a graph */
+    uint32_t of;       /* root value of a view, source value of a staging copy, else PSC_NONE */
+    uint64_t offset;   /* bytes into `of` (views) */
+    uint64_t bytes;    /* of the window */
+    const char *name;  /* may be NULL: then made from the node */
+};
+
+enum psc_role {
+    PSC_ROLE_POOL, PSC_ROLE_PERSISTENT, PSC_ROLE_INPUT, PSC_ROLE_OUTPUT, PSC_ROLE_STAGING,
+    PSC_ROLE_EXTERNAL, PSC_ROLE_ARENA, PSC_ROLE_N
+};
+const char *psc_role_name(enum psc_role role); /* "pool", "persistent", ... */
+
+struct psc_buffer {
+    uint64_t id;       /* as people see it: b9 is id 9 of its backend */
+    const char *name;  /* "b9", "kv.3.k", "stage.24.cpu" */
+    uint8_t backend;   /* index into story->backends */
+    enum psc_role role;
+    uint64_t bytes;    /* UINT64_MAX when not known */
+    uint64_t base;     /* address inside the backend's pool, bytes; buffers stacked in id order */
+};
+
+enum psc_event_kind {
+    PSC_EV_FILL, PSC_EV_ALLOC, PSC_EV_WRITE, PSC_EV_READ, PSC_EV_ROWS_WRITE, PSC_EV_ROWS_READ,
+    PSC_EV_VIEW, PSC_EV_ALIAS, PSC_EV_TAKEOVER, PSC_EV_ENQUEUE, PSC_EV_COMPLETE, PSC_EV_COPY,
+    PSC_EV_SUBMIT, PSC_EV_WAIT, PSC_EV_RELEASE, PSC_EV_EXPORT, PSC_EV_DROP, PSC_EV_TRANSFER,
+    PSC_EV_CLEAR, PSC_EV_GROW, PSC_EV_EVICT, PSC_EV_TRIM, PSC_EV_REFUSE, PSC_EV_CAPTURE,
+    PSC_EV_HOST_READ, PSC_EV_N
+};
+const char *psc_event_name(enum psc_event_kind kind); /* "rows-write", ... */
+
+struct psc_event {
+    uint64_t lo, hi;        /* bytes of the buffer, half-open */
+    uint32_t value;         /* index into story->values, PSC_NONE when the event has none */
+    uint32_t version;       /* writes: the version made; reads: the version expected */
+    uint32_t buffer;        /* index into story->buffers, or PSC_NONE */
+    uint32_t generation;    /* of the buffer */
+    psc_node node;          /* who acts; PSC_NONE = the host */
+    uint32_t peer;          /* alias, takeover, copy, enqueue: the value taken over or copied.
+                               wait, complete: index of the enqueue event waited for */
+    uint32_t cause;         /* index of the event that made this one happen, or PSC_NONE */
+    int32_t position;       /* place in the execution order; -1 fill, n end */
+    uint16_t run, phase;
+    uint16_t lane;          /* index into story->lanes */
+    uint16_t operand;       /* reads: which operand */
+    uint8_t kind;           /* enum psc_event_kind */
+};
+
+/* Who runs beside whom. Lane 0 is the host. Events of one lane are ordered as listed. The serial
+ * executor has the host wait for each node, so lanes of backends are ordered with each other as listed;
+ * only queued copies (between enqueue and its wait) are pending. The level executor runs the nodes of one
+ * dependency level at once, in any order. */
+enum psc_executor { PSC_EXEC_SERIAL, PSC_EXEC_LEVEL };
+struct psc_lane {
+    const char *name;
+    uint8_t backend; /* PSC_BACKEND_NONE for the host */
+};
+
+struct psc_story {
+    const struct psc_value *values;
+    const struct psc_buffer *buffers;
+    const struct psc_event *events; /* seq = index */
+    const struct psc_lane *lanes;
+    const char *const *backends;
+    uint32_t value_n, buffer_n, event_n, lane_n, backend_n;
+    uint32_t position_n;            /* n: positions are -1 .. n */
+    enum psc_executor executor;
+    const psc_node *order;          /* node at each position [position_n]; NULL = identity */
+    const uint32_t *level;          /* level of each position, level executor only, else NULL */
+    /* For words only, never for the verdict: the order in which the planner counted lives, when it
+     * differs from `order` (then kind K2 is possible); NULL when the same or unknown. */
+    const psc_node *believed_order;
+    bool predicted;                 /* made by lowering a plan, not recorded */
+};
+
+/* Names the first broken rule of the list above; PSC_ERR_ORDER. */
+enum psc_status psc_story_check(const struct psc_story *story, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* Builds a story by appending; remembers out-of-memory and says so at the end. Indices are returned. */
+struct psc_story_builder;
+struct psc_story_builder *psc_story_builder_new(void);
+void psc_story_builder_free(struct psc_story_builder *b);
+uint8_t psc_story_add_backend(struct psc_story_builder *b, const char *name); /* same name, same index */
+uint16_t psc_story_add_lane(struct psc_story_builder *b, const char *name, uint8_t backend);
+uint32_t psc_story_add_buffer(struct psc_story_builder *b, const struct psc_buffer *buffer);
+uint32_t psc_story_add_value(struct psc_story_builder *b, const struct psc_value *value);
+uint32_t psc_story_add_event(struct psc_story_builder *b, const struct psc_event *event);
+void psc_story_set_order(struct psc_story_builder *b, uint32_t position_n, const psc_node *order,
+                         const psc_node *believed_order, enum psc_executor executor, const uint32_t *level,
+                         bool predicted); /* copies the arrays */
+enum psc_status psc_story_builder_finish(struct psc_story_builder *b, struct psc_arena *arena,
+                                         struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* An event with every index PSC_NONE and all else 0: fill in what the kind needs. */
+struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position);
+
+/* A value's name for people: its name, else "#124 ffn_up" from the graph (which may be NULL). */
+const char *psc_value_label(const struct psc_story *story, const struct psc_graph *g, uint32_t value,
+                            char *buf, size_t size);
+
+#endif

@@ -1,0 +1,161 @@
+/* core/plan/plan.h: a plan: where every tensor of one graph lives, and why.
+ *
+ * Pure data, the same bytes for the same input. Positions are places in plan->order; `first` and `last`
+ * are inclusive; inputs have first -1, pinned values last n. Offsets and lengths are bytes.
+ * A plan is made by a planner (psc_planner table), or resolved from a foreign file
+ * (core/plan/foreign.h), and lowered to a story (core/plan/lower.h) to be checked and drawn.
+ */
+#ifndef PSC_CORE_PLAN_PLAN_H
+#define PSC_CORE_PLAN_PLAN_H
+
+#include "core/doc/doc.h"
+#include "core/plan/fault.h"
+
+enum psc_mode { PSC_MODE_UPSTREAM, PSC_MODE_HARDENED, PSC_MODE_N };
+enum psc_size { PSC_SIZE_CLASS, PSC_SIZE_EXACT, PSC_SIZE_N };
+enum psc_order { PSC_ORDER_BUILD, PSC_ORDER_TOPOLOGICAL, PSC_ORDER_N };
+
+struct psc_plan_options {
+    enum psc_mode mode;    /* upstream = hardened with the open holes h1..h6 on (README, design rule 7) */
+    enum psc_size size;
+    enum psc_slots slots;
+    uint64_t seed;         /* of PSC_SLOTS_RANDOM */
+    enum psc_order order;  /* lives, walk and sweeps follow it; execution stays in build order */
+    psc_fault_set faults;
+    bool log;              /* keep the walk's log */
+};
+/* The defaults of every command: pool planner, upstream, class, lowest, build. */
+extern const struct psc_plan_options psc_plan_defaults;
+
+/* Why a node lies where it lies: a code with operands, put into words by core/debug/explain. */
+enum psc_reason {
+    PSC_WHY_NONE,        /* not placed: see dead / empty */
+    PSC_WHY_DEAD,        /* no reader and not an output: no buffer, skipped */
+    PSC_WHY_EMPTY,       /* zero bytes: owns nothing */
+    PSC_WHY_INPUT,       /* placed before the walk, pinned */
+    PSC_WHY_NEW,         /* no idle buffer of that class: a new one. a = class bytes, b = idle buffers of other classes */
+    PSC_WHY_REUSED,      /* a = last tenant (node), b = position of its release, c = idle buffers of the class */
+    PSC_WHY_IN_PLACE,    /* a = operand index, b = operand node */
+    PSC_WHY_VIEW,        /* a = root node, b = byte offset */
+    PSC_WHY_REGION,      /* a = layer: the persistent K region */
+    PSC_WHY_FOREIGN,     /* placed by a plan from elsewhere */
+    PSC_WHY_NAIVE,       /* the naive planner gives each its own */
+    PSC_WHY_N
+};
+/* An alternative that was refused, with the predicate and the values compared. */
+enum psc_refusal {
+    PSC_NOT_IN_PLACE_OP,       /* the op reads its operand to the end */
+    PSC_NOT_OTHER_BACKEND,     /* a = operand's backend, b = node's */
+    PSC_NOT_SOLE_READER,       /* a = readers counted, b = the other reader (node) */
+    PSC_NOT_ROOT_READ_LATER,   /* hardened: the storage root has another reader. a = root, b = reader */
+    PSC_NOT_OUTPUT,            /* hardened: the operand's storage is a graph output. a = node */
+    PSC_NOT_INPUT,             /* hardened: never in place over a graph input. a = node */
+    PSC_NOT_A_VIEW,            /* swiglu aliases only a view operand. a = operand node */
+    PSC_NOT_SAME_BYTES,        /* a = operand bytes, b = node bytes */
+    PSC_NOT_IDLE,              /* no idle buffer of the class. a = class bytes, b = buffers of the class in use */
+    PSC_NOT_N
+};
+struct psc_refused { enum psc_refusal why; uint8_t operand; uint64_t a, b; };
+
+struct psc_place {
+    uint32_t buffer;         /* index into plan->buffers, PSC_NONE when not placed */
+    uint64_t offset, length; /* bytes; length = the node's own bytes, not the class */
+    int32_t first, last;     /* positions, inclusive; what the planner believed */
+    enum psc_reason reason;
+    uint64_t a, b, c;        /* operands of the reason */
+    uint32_t refused_at, refused_n; /* plan->refused[...] */
+};
+
+enum psc_walk_kind { PSC_WALK_SWEEP, PSC_WALK_RELEASE, PSC_WALK_REUSE, PSC_WALK_NEW, PSC_WALK_ALIAS,
+                     PSC_WALK_REFUSED, PSC_WALK_VIEW, PSC_WALK_REGION, PSC_WALK_INPUT, PSC_WALK_DEAD, PSC_WALK_N };
+struct psc_walk { /* one line of the log */
+    int32_t position;
+    uint8_t kind;
+    psc_node node;
+    uint32_t buffer;
+    uint64_t a, b; /* release: deadline; refused: index into refused */
+};
+
+struct psc_copy { /* one staged copy across backends */
+    psc_node node;
+    uint8_t from, to;      /* graph->backends */
+    uint64_t bytes;
+    uint32_t buffer;       /* staging buffer */
+    uint64_t offset;
+    int32_t enqueue, wait; /* enqueue: first position of the split that needs it; wait: first use */
+};
+
+struct psc_figures {
+    uint64_t nodes, placed, dead, in_place, reused, buffers;
+    uint64_t pool_bytes, peak_live_bytes, peak_tensor_bytes, lower_bound_bytes, naive_bytes;
+    uint64_t padding_bytes, kv_bytes, alias_saved_bytes, staging_bytes;
+};
+struct psc_contributor { psc_node node; uint64_t bytes; };
+
+struct psc_plan {
+    const char *planner;             /* "pool", "naive", "foreign" */
+    struct psc_plan_options options;
+    enum psc_executor executor;
+    const psc_node *order;           /* order used for lives and walk; [graph->n]; NULL = build */
+    const struct psc_place *places;  /* [graph->n] */
+    uint32_t node_n;
+    const struct psc_buffer *buffers;
+    uint32_t buffer_n;
+    const struct psc_copy *copies;
+    uint32_t copy_n;
+    const struct psc_split *splits;
+    uint32_t split_n;
+    const struct psc_refused *refused;
+    uint32_t refused_n;
+    const struct psc_walk *walk;     /* log, when options.log */
+    uint32_t walk_n;
+    const uint32_t *region_k, *region_v; /* buffer of each layer's K and V, PSC_NONE; [layer_n] */
+    uint32_t layer_n;
+    struct psc_figures figures;
+    int32_t peak_at;                 /* first position that reaches peak_tensor_bytes */
+    const struct psc_contributor *peak; /* in node order */
+    uint32_t peak_n;
+    bool rerun;                      /* a second run without refilling is expected to work */
+};
+
+struct psc_planner {
+    const char *name; /* "pool" */
+    const char *text; /* one line */
+    enum psc_status (*plan)(struct psc_arena *arena, const struct psc_graph *graph,
+                            const struct psc_plan_options *options, struct psc_plan **ret,
+                            struct psc_error *reterr);
+};
+/* The table of all strategies; the command line and the window list it. Ends with a NULL name. */
+extern const struct psc_planner psc_planners[];
+const struct psc_planner *psc_planner_find(const char *name); /* NULL when unknown */
+
+/* Lowers a plan to events: what would happen if it were executed in build order. */
+enum psc_status psc_plan_lower(struct psc_arena *arena, const struct psc_graph *graph, const struct psc_plan *plan,
+                               struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* A plan from elsewhere: only node -> buffer, offset is needed. Views take their root's place, KV nodes
+ * their regions. Another node of more than zero bytes that is read by a placed node or by the host and has
+ * no placement is PSC_ERR_PLAN, named. Buffers are known by (id, backend of the node). */
+struct psc_foreign_place { uint64_t node_id; const char *buffer; uint64_t offset; };
+struct psc_foreign_buffer { const char *id; const char *backend; /* may be NULL */ uint64_t bytes; };
+struct psc_foreign {
+    const struct psc_foreign_place *places; uint32_t place_n;
+    const struct psc_foreign_buffer *buffers; uint32_t buffer_n;
+    enum psc_executor executor;
+    bool rerun;
+};
+enum psc_status psc_plan_from_foreign(struct psc_arena *arena, const struct psc_graph *graph,
+                                      const struct psc_foreign *foreign, struct psc_plan **ret,
+                                      struct psc_error *reterr) PSC_MUST_CHECK;
+
+const char *psc_mode_name(enum psc_mode mode);    /* "upstream", "hardened" */
+const char *psc_size_name(enum psc_size size);    /* "class", "exact" */
+const char *psc_slots_name(enum psc_slots slots); /* "lowest", "fifo", "lifo", "random" */
+const char *psc_order_name(enum psc_order order); /* "build", "topological" */
+/* Parse the same words ("random:SEED" sets seed). false when unknown. */
+bool psc_mode_parse(const char *text, enum psc_mode *ret);
+bool psc_size_parse(const char *text, enum psc_size *ret);
+bool psc_slots_parse(const char *text, enum psc_slots *ret, uint64_t *ret_seed);
+bool psc_order_parse(const char *text, enum psc_order *ret);
+
+#endif

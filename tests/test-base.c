@@ -1,0 +1,131 @@
+/* tests/test-base.c: arenas, growth, maps, texts, errors. */
+#include "core/base/arena.h"
+#include "core/base/hash.h"
+#include "core/base/text.h"
+#include "tests/util.h"
+
+#include <string.h>
+
+static void arena_rewinds_to_its_mark(void)
+{
+    struct psc_arena a = {0};
+    char *one = psc_arena_strdup(&a, "one");
+    struct psc_arena_mark m = psc_arena_mark(&a);
+    uint64_t total = a.total;
+    for (int i = 0; i < 100; i++)
+        g_assert_nonnull(psc_arena_alloc(&a, 1000, 7));
+    g_assert_cmpuint(a.total, >, total);
+    psc_arena_rewind(&a, m);
+    g_assert_cmpuint(a.total, ==, total);
+    g_assert_cmpstr(one, ==, "one");
+    g_assert_null(psc_arena_alloc(&a, SIZE_MAX / 2, 4));
+    psc_arena_release(&a);
+    g_assert_cmpuint(a.total, ==, 0);
+}
+
+static void arena_blocks_are_aligned(void)
+{
+    struct psc_arena a = {0};
+    for (size_t n = 0; n < 100; n++)
+        g_assert_cmpuint((uintptr_t)psc_arena_alloc(&a, n, 1) % 16, ==, 0);
+    psc_arena_release(&a);
+}
+
+static void map_keeps_the_first_value(void)
+{
+    struct psc_map map = {0};
+    uint32_t old, v;
+    unsigned n = 0;
+    for (uint64_t k = 0; k < 5000; k++, n++) {
+        g_assert_true(psc_map_put(&map, k << 53, (uint32_t)k, &old));
+        g_assert_cmpuint(old, ==, k < 2048 ? UINT32_MAX : (uint32_t)(k & 2047));
+    }
+    g_assert_cmpuint(n, ==, 5000);
+    g_assert_cmpuint(map.n, ==, 2048);
+    g_assert_true(psc_map_get(&map, 7ull << 53, &v));
+    g_assert_cmpuint(v, ==, 7);
+    g_assert_false(psc_map_get(&map, 1, &v));
+    psc_map_release(&map);
+}
+
+static void bytes_have_three_digits(void)
+{
+    char buf[32];
+    g_assert_cmpstr(psc_bytes_text(0, buf, sizeof buf), ==, "0 B");
+    g_assert_cmpstr(psc_bytes_text(1023, buf, sizeof buf), ==, "1023 B");
+    g_assert_cmpstr(psc_bytes_text(7168, buf, sizeof buf), ==, "7.00 KiB");
+    g_assert_cmpstr(psc_bytes_text(629760, buf, sizeof buf), ==, "615 KiB");
+    g_assert_cmpstr(psc_bytes_text(UINT64_MAX, buf, sizeof buf), ==, "16.0 EiB");
+    g_assert_cmpstr(psc_thousands(1140405700, buf, sizeof buf), ==, "1,140,405,700");
+    g_assert_cmpstr(psc_thousands(0, buf, sizeof buf), ==, "0");
+}
+
+static void an_error_never_ends_inside_a_character(void)
+{
+    char longer[1200];
+    for (size_t i = 0; i + 2 < sizeof longer; i += 2)
+        memcpy(longer + i, "\xc3\xa9", 3);
+    unsigned n = 0;
+    for (int pad = 0; pad < 4; pad++, n++) {
+        struct psc_error err;
+        g_assert_cmpint(psc_fail(&err, PSC_ERR_PARSE, "%.*s%s", pad, "abc", longer), ==, PSC_ERR_PARSE);
+        g_assert_true(g_utf8_validate(err.text, -1, NULL));
+    }
+    g_assert_cmpuint(n, ==, 4);
+}
+
+static void a_report_joins_its_faults(void)
+{
+    struct psc_report r = {0};
+    struct psc_error err;
+    g_assert_cmpint(psc_report_fail(&r, PSC_ERR_GRAPH, &err), ==, PSC_OK);
+    psc_report_add(&r, PSC_WARNING, 0, 0, UINT64_MAX, "only a warning");
+    psc_report_add(&r, PSC_FAULT, 3, 4, 55, "src %d does not exist", 9);
+    psc_report_add(&r, PSC_FAULT, 0, 0, UINT64_MAX, "output 21 does not exist");
+    g_assert_cmpint(psc_report_fail(&r, PSC_ERR_GRAPH, &err), ==, PSC_ERR_GRAPH);
+    g_assert_cmpstr(err.text, ==, "src 9 does not exist; output 21 does not exist");
+    g_assert_cmpuint(err.byte, ==, 55);
+    psc_report_release(&r);
+}
+
+static enum psc_status use_everything(void *data)
+{
+    (void)data;
+    struct psc_arena arena = {0};
+    struct psc_map map = {0};
+    struct psc_text text = {0};
+    enum psc_status status = PSC_ERR_NOMEM;
+    for (uint64_t k = 0; k < 40; k++)
+        if (!psc_map_put(&map, k, 1, NULL))
+            goto out;
+    for (int i = 0; i < 20; i++)
+        if (!psc_arena_alloc(&arena, 500, 3))
+            goto out;
+    for (int i = 0; i < 60; i++)
+        psc_text_addf(&text, "%0300d", i);
+    if (!text.failed)
+        status = PSC_OK;
+out:
+    psc_arena_release(&arena);
+    psc_map_release(&map);
+    psc_text_release(&text);
+    return status;
+}
+
+static void every_allocation_may_fail(void)
+{
+    g_assert_cmpuint(test_oom_loop(use_everything, NULL), >, 8);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/core/base/arena/rewinds-to-its-mark", arena_rewinds_to_its_mark);
+    g_test_add_func("/core/base/arena/blocks-are-aligned", arena_blocks_are_aligned);
+    g_test_add_func("/core/base/map/keeps-the-first-value", map_keeps_the_first_value);
+    g_test_add_func("/core/base/text/bytes-have-three-digits", bytes_have_three_digits);
+    g_test_add_func("/core/base/status/never-ends-inside-a-character", an_error_never_ends_inside_a_character);
+    g_test_add_func("/core/base/report/joins-its-faults", a_report_joins_its_faults);
+    g_test_add_func("/core/base/oom", every_allocation_may_fail);
+    return g_test_run();
+}
