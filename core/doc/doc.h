@@ -39,11 +39,13 @@ struct psc_step {
 enum psc_capture { PSC_CAPTURE_UNKNOWN, PSC_CAPTURE_NODE, PSC_CAPTURE_SPLIT };
 enum psc_slots { PSC_SLOTS_LOWEST, PSC_SLOTS_FIFO, PSC_SLOTS_LIFO, PSC_SLOTS_RANDOM, PSC_SLOTS_N };
 
+struct psc_plan; /* core/plan/plan.h: core/doc only carries the pointer */
+
 struct psc_phase {
     const char *kind;            /* "prefill", "decode" or whatever the file says; "" when absent */
     struct psc_graph *graph;     /* NULL when the file has none */
     struct psc_story *story;     /* events of the file, or NULL */
-    const char *plan_json;       /* plan of the file (planscope-plan document), raw text, or NULL */
+    struct psc_plan *plan;       /* plan of the file, resolved (core/plan/plan.h), or NULL; in the doc's arena */
     enum psc_capture capture;    /* from the file's own key, else UNKNOWN */
     bool has_slots;              /* the file says which slot policy the engine used */
     enum psc_slots slots;

@@ -1,0 +1,35 @@
+/* core/debug/analysis.h: one phase, looked at from all sides: plan, story, findings, history.
+ *
+ * The command line and the window ask the same question through this one door, so they cannot disagree:
+ * take the file's own events or plan unless a planner is asked for, lower, check, index.
+ * Ownership: everything lives in analysis->arena; the phase is borrowed and must outlive it.
+ */
+#ifndef PSC_CORE_DEBUG_ANALYSIS_H
+#define PSC_CORE_DEBUG_ANALYSIS_H
+
+#include "core/debug/check.h"
+#include "core/debug/history.h"
+#include "core/debug/records.h"
+#include "core/plan/plan.h"
+
+struct psc_analysis_options {
+    const struct psc_planner *planner; /* NULL: the pool planner */
+    struct psc_plan_options plan;
+    bool replan;                       /* true: plan here even when the file brings a plan or events */
+    const struct psc_foreign *foreign; /* a plan file to check instead; wins over all else */
+};
+struct psc_analysis {
+    struct psc_arena arena;
+    const struct psc_phase *phase;
+    struct psc_plan *plan;       /* NULL when the story came from the file's events */
+    struct psc_story *story;     /* NULL when the phase has no graph and no events */
+    struct psc_history *history; /* NULL with story */
+    struct psc_check check;
+    const char *origin;          /* "Planned here: pool, upstream, class, lowest slot" / "Plan of the file" ... */
+};
+/* A phase without a graph gives an analysis with story == NULL and no findings: that is not an error. */
+enum psc_status psc_analysis_new(const struct psc_phase *phase, const struct psc_analysis_options *options,
+                                 struct psc_analysis **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_analysis_free(struct psc_analysis *analysis); /* NULL is fine */
+
+#endif
