@@ -54,13 +54,13 @@ class Result:
                 self.failed.append(name)
             else:
                 self.passed += 1
-        if bailed:
+        missing = (planned or 0) - seen
+        if bailed and (missing > 0 or not self.failed):
             self.failed.append(bailed)
+            missing -= 1
+        self.failed += ['planned but never reported'] * missing
         if planned is None:
             self.failed.append('it printed no plan (1..N)')
-        elif seen < planned:
-            missing = planned - seen
-            self.failed += ['planned but never reported'] * max(0, missing - (1 if bailed else 0))
         elif seen > planned:
             self.failed.append(f'planned {planned} subtests and reported {seen}')
 
@@ -77,8 +77,8 @@ def run_program(test):
     """Runs one program to its end or its time limit; returns (result, output, seconds)."""
     env = dict(os.environ, **test['env'])
     # a leak inside fontconfig or pango is not ours to mend
-    env.setdefault('LSAN_OPTIONS', 'suppressions=' + os.path.join(os.path.dirname(__file__), 'lsan.supp')
-                   + ':print_suppressions=0')
+    env.setdefault('LSAN_OPTIONS', 'suppressions="' + os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lsan.supp')
+                   + '":print_suppressions=0')
     env.setdefault('UBSAN_OPTIONS', 'halt_on_error=1:print_stacktrace=1')
     env.setdefault('G_SLICE', 'always-malloc')
     result, start = Result(), time.monotonic()
