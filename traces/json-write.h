@@ -4,6 +4,13 @@
  * Strings must be UTF-8 (invalid bytes are written as U+FFFD); control characters are escaped; other
  * characters are written as they are. Non-finite floats are written as null. Memory failure is
  * remembered in out.failed.
+ *
+ *     psc_json_object(&j);                       {
+ *     psc_json_key(&j, "id");
+ *     psc_json_u64(&j, 9007199254740993);          "id": 9007199254740993,
+ *     psc_json_key(&j, "eps");
+ *     psc_json_f64(&j, 1e-6f);                     "eps": 9.999999974752427e-7
+ *     psc_json_end_object(&j);                   }
  */
 #ifndef PSC_TRACES_JSON_WRITE_H
 #define PSC_TRACES_JSON_WRITE_H
@@ -26,13 +33,18 @@ void psc_json_end_object(struct psc_json *j); /* } */
 void psc_json_array(struct psc_json *j);      /* [ */
 void psc_json_end_array(struct psc_json *j);  /* ] */
 void psc_json_key(struct psc_json *j, const char *key);
+void psc_json_key_n(struct psc_json *j, const char *key, size_t n);
 void psc_json_string(struct psc_json *j, const char *s); /* NULL writes null */
+void psc_json_string_n(struct psc_json *j, const char *s, size_t n);
 void psc_json_u64(struct psc_json *j, uint64_t v);
 void psc_json_i64(struct psc_json *j, int64_t v);
 void psc_json_f64(struct psc_json *j, double v); /* as serde_json prints: 1.0, 0.125, 9.999999974752427e-7, 1e16 */
 void psc_json_bool(struct psc_json *j, bool v);
 void psc_json_null(struct psc_json *j);
-/* A complete JSON value as text (from a file): re-spaced to this printer's style, numbers kept as spelled. */
+/* A complete JSON value as text (from a file): re-spaced to this printer's style, numbers kept as spelled, however
+ * deep it is nested. What JSON does not allow is mended: NaN and Infinity become null, raw control characters are
+ * escaped, invalid UTF-8 becomes U+FFFD. */
 void psc_json_raw(struct psc_json *j, const char *json);
+void psc_json_raw_n(struct psc_json *j, const char *json, size_t n);
 
 #endif
