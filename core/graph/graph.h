@@ -30,6 +30,9 @@
 #define PSC_NODES_MAX 16777216u     /* limit on nodes of one graph */
 #define PSC_EDGES_MAX 268435456u    /* limit on src entries of one graph */
 #define PSC_BACKEND_NONE UINT8_MAX  /* not assigned */
+#define PSC_LAYERS_MAX 65536u       /* limit on layer numbers */
+#define PSC_BYTES_MAX (UINT64_C(1) << 60) /* limit on the bytes of all nodes of one graph together: sums of
+                                             them (padding, KV pairs) never overflow 64 bits */
 
 typedef uint32_t psc_node; /* index into graph->nodes == position in build order */
 
@@ -68,7 +71,9 @@ struct psc_node_info {
     uint64_t elements;     /* product of shape */
     uint64_t bytes;        /* of the whole output */
     uint32_t src_at, src_n;       /* operands: graph->srcs[src_at ..] in order, repeats allowed */
-    uint32_t order_at, order_n;   /* hidden order edges: graph->order_srcs[order_at ..] */
+    uint32_t order_at, order_n;   /* hidden order edges: graph->order_srcs[order_at ..]. A load or attn has
+                                     one to the layer's latest store before it, a store one to the store
+                                     before it (transitively: to all of them) */
     psc_node parent;       /* views: the node viewed; else PSC_NONE */
     psc_node root;         /* the node that owns the storage; itself unless a view */
     uint64_t root_offset;  /* bytes from the start of root's storage */
@@ -92,6 +97,7 @@ struct psc_graph {
     const char *extra_json;           /* unknown top-level keys */
     const uint32_t *reader_at;        /* readers of node i: readers[reader_at[i] .. reader_at[i+1]) */
     const psc_node *readers;          /* ascending, one entry for each src entry */
+    const psc_node *by_id;            /* nodes by ascending id; NULL when every id is its index */
 };
 
 static inline const psc_node *psc_node_srcs(const struct psc_graph *g, psc_node i)
@@ -143,6 +149,7 @@ struct psc_builder *psc_builder_new(void); /* NULL when out of memory */
 void psc_builder_free(struct psc_builder *b);
 void psc_builder_set_backend(struct psc_builder *b, const char *name); /* for the nodes after it */
 void psc_builder_set_layer(struct psc_builder *b, int32_t layer);      /* -1: none */
+void psc_builder_set_texts(struct psc_builder *b, const char *kind, const char *model); /* may be NULL */
 psc_node psc_builder_input(struct psc_builder *b, const char *name, enum psc_dtype dtype,
                            uint64_t d0, uint64_t d1);
 /* The general form: src may only name ids already returned. params may be NULL. */
@@ -167,7 +174,8 @@ enum psc_status psc_builder_finish(struct psc_builder *b, struct psc_arena *aren
  * order_ret[n] is filled. O(nodes + edges). with_effects adds the hidden KV edges. */
 enum psc_status psc_graph_topological(const struct psc_graph *g, bool with_effects, psc_node *order_ret,
                                       struct psc_error *reterr) PSC_MUST_CHECK;
-/* Dependency level of each node: inputs 0, else 1 + the largest of its operands. level_ret[n]. */
+/* Dependency level of each node: inputs 0, else 1 + the largest of its operands and hidden order edges (1 when
+ * it has none). level_ret[n]. */
 enum psc_status psc_graph_levels(const struct psc_graph *g, uint32_t *level_ret,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -1,0 +1,33 @@
+/* core/graph/draft.h: a draft with every reference resolved and every fault told; for core/graph only.
+ *
+ * psc_draft_resolve walks the draft once for each kind of fault, so that one pass over a file tells all
+ * that is wrong with it. Indices here are places in draft->nodes; `order` says in which order they become
+ * nodes of the graph.
+ */
+#ifndef PSC_CORE_GRAPH_DRAFT_H
+#define PSC_CORE_GRAPH_DRAFT_H
+
+#include "core/graph/edges.h"
+
+#define PSC_DRAFT_NAME 64 /* bytes of a name that a message shows */
+
+struct psc_size_of { uint64_t elements, bytes, offset; /* offset: bytes into the parent, views only */ };
+struct psc_resolved {
+    const struct psc_draft *draft;
+    struct psc_report *report;
+    struct psc_arena *scratch;
+    uint32_t *by_id;           /* places by ascending id; NULL when every id is its place */
+    struct psc_edges src;
+    struct psc_size_of *sizes;
+    psc_node *inputs, *outputs;
+    uint32_t input_n, output_n;
+    psc_node *order;           /* place of the node at each position; NULL: as listed */
+};
+/* draft, report and scratch are set, the rest is zero. PSC_ERR_GRAPH when the report has a fault. */
+enum psc_status psc_draft_resolve(struct psc_resolved *r, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Place of the node with that id (the first one), or PSC_NONE. */
+uint32_t psc_draft_find(const struct psc_resolved *r, uint64_t id);
+/* Its name, shortened, or "unnamed". */
+const char *psc_draft_name(const struct psc_draft_node *node, char buf[PSC_DRAFT_NAME]);
+
+#endif
