@@ -1,4 +1,5 @@
 #include "core/graph/graph.h"
+#include "tests/random-graph.h"
 #include "tests/util.h"
 
 #include <string.h>
@@ -121,6 +122,104 @@ static void test_chain(void)
     psc_arena_release(&arena);
 }
 
+/* ---- random graphs ---------------------------------------------------------------------------------- */
+
+/* Everything the header promises of a finished graph. */
+static void check_graph(const struct psc_graph *g)
+{
+    uint32_t edges = 0, readers = 0, inputs = 0, outputs = 0;
+    for (psc_node i = 0; i < g->n; i++) {
+        const struct psc_node_info *node = &g->nodes[i];
+        g_assert_cmpuint(node->src_at, ==, edges);
+        edges += node->src_n;
+        inputs += node->is_input;
+        outputs += node->is_output;
+        for (uint32_t k = 0; k < node->src_n; k++)
+            g_assert_cmpuint(psc_node_srcs(g, i)[k], <, i);
+        for (uint32_t k = 0; k < node->order_n; k++) {
+            psc_node s = g->order_srcs[node->order_at + k];
+            g_assert_cmpuint(s, <, i);
+            g_assert_true(psc_op_info(g->nodes[s].op)->stores_kv);
+            g_assert_cmpint(g->nodes[s].layer, ==, node->layer);
+        }
+        if (psc_op_info(node->op)->is_view) {
+            const struct psc_node_info *root = &g->nodes[node->root];
+            g_assert_cmpuint(node->parent, ==, psc_node_srcs(g, i)[0]);
+            g_assert_false(psc_op_info(root->op)->is_view);
+            g_assert_cmpuint(node->root, ==, g->nodes[node->parent].root);
+            g_assert_cmpuint(node->root_offset, <=, root->bytes);
+            g_assert_cmpuint(node->bytes, <=, root->bytes - node->root_offset);
+        } else {
+            g_assert_cmpuint(node->root, ==, i);
+            g_assert_cmpuint(node->parent, ==, PSC_NONE);
+        }
+        g_assert_cmpuint(node->reader_n, ==, g->reader_at[i + 1] - g->reader_at[i]);
+        readers += node->reader_n;
+        for (uint32_t e = g->reader_at[i]; e < g->reader_at[i + 1]; e++) {
+            gboolean names = FALSE;
+            for (uint32_t k = 0; k < g->nodes[g->readers[e]].src_n; k++)
+                names = names || psc_node_srcs(g, g->readers[e])[k] == i;
+            g_assert_true(names);
+            g_assert_true(e == g->reader_at[i] || g->readers[e - 1] <= g->readers[e]);
+        }
+        g_assert_cmpuint(psc_graph_find(g, node->id), ==, i);
+    }
+    g_assert_cmpuint(edges, ==, g->src_total);
+    g_assert_cmpuint(readers, ==, g->src_total);
+    g_assert_cmpuint(inputs, ==, g->input_n);
+    g_assert_cmpuint(outputs, ==, g->output_n);
+}
+
+/* What 300 random graphs contain together: a generator that forgets a shape proves nothing. */
+static void test_random(void)
+{
+    guint64 seed = test_seed();
+    guint view_of_view = 0, repeats = 0, output_views = 0, dead = 0, empty = 0, late = 0, effects = 0, concat = 0;
+    guint middle = 0, backends = 0, splits = 0, in_out = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, seed);
+    for (guint64 k = 0; k < 300; k++) {
+        struct psc_arena arena = {0};
+        struct psc_graph *g = random_graph(&arena, seed + k, &random_graph_all);
+        const struct psc_split *split = NULL;
+        uint32_t split_n = 0;
+        check_graph(g);
+        g_assert_cmpint(psc_graph_splits(&arena, g, &split, &split_n), ==, PSC_OK);
+        splits += split_n;
+        backends = MAX(backends, g->backend_n);
+        for (psc_node i = 0; i < g->n; i++) {
+            const struct psc_node_info *node = &g->nodes[i];
+            view_of_view += node->parent != PSC_NONE && node->parent != node->root;
+            repeats += node->src_n == 2 && psc_node_srcs(g, i)[0] == psc_node_srcs(g, i)[1];
+            output_views += node->is_output && node->parent != PSC_NONE;
+            dead += !node->reader_n && !node->is_output;
+            empty += !node->bytes;
+            late += node->is_input && i > 8;
+            effects += node->order_n;
+            concat += node->op == PSC_OP_CONCAT;
+            middle += node->is_output && node->reader_n;
+            in_out += node->is_input && node->is_output;
+        }
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(backends, ==, 3);
+    g_assert_cmpuint(splits, >, 300);
+    const guint all[] = {view_of_view, repeats, output_views, dead, empty, late, effects, concat, middle, in_out};
+    for (guint k = 0; k < G_N_ELEMENTS(all); k++) {
+        g_test_message("kind %u: %u", k, all[k]);
+        g_assert_cmpuint(all[k], >, 20);
+    }
+}
+
+static void test_random_repeats(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_graph *a = random_graph(&arena, 7, &random_graph_all), *b = random_graph(&arena, 7, &random_graph_all);
+    struct psc_graph *c = random_graph(&arena, 8, &random_graph_all);
+    g_assert_true(psc_graph_same_structure(a, b));
+    g_assert_false(psc_graph_same_structure(a, c));
+    psc_arena_release(&arena);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -128,5 +227,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/graph/draft/tells-every-dangling-reference-in-one-pass", test_dangling);
     g_test_add_func("/core/graph/draft/names-both-places-of-a-duplicate-id", test_duplicate_ids);
     g_test_add_func("/core/graph/builder/makes-the-graph-of-the-header", test_chain);
+    g_test_add_func("/core/graph/random/graphs-keep-every-promise-of-the-header", test_random);
+    g_test_add_func("/core/graph/random/the-same-seed-gives-the-same-graph", test_random_repeats);
     return g_test_run();
 }
