@@ -1,4 +1,5 @@
 #include "core/graph/graph.h"
+#include "tests/qwen.h"
 #include "tests/random-graph.h"
 #include "tests/util.h"
 
@@ -122,6 +123,125 @@ static void test_chain(void)
     psc_arena_release(&arena);
 }
 
+/* ---- the published graphs ----------------------------------------------------------------------------- */
+
+struct census {
+    enum psc_op op;
+    unsigned n;
+};
+
+static void check_census(const struct psc_graph *g, const struct census *want, size_t n)
+{
+    unsigned seen[PSC_OP_N] = {0}, total = 0;
+    for (psc_node i = 0; i < g->n; i++)
+        seen[g->nodes[i].op]++;
+    for (size_t k = 0; k < n; k++) {
+        g_assert_cmpuint(seen[want[k].op], ==, want[k].n);
+        total += want[k].n;
+    }
+    g_assert_cmpuint(total, ==, g->n);
+}
+
+static const char *label(const struct psc_graph *g, psc_node i)
+{
+    static char buf[64];
+    return psc_node_label(g, i, buf, sizeof buf);
+}
+
+static void test_prefill(void)
+{
+    static const struct census want[] = {
+        {PSC_OP_INPUT, 3}, {PSC_OP_GET_ROWS, 3}, {PSC_OP_RMS_NORM, 49}, {PSC_OP_MATMUL, 169}, {PSC_OP_ROPE, 48},
+        {PSC_OP_KV_STORE, 24}, {PSC_OP_KV_LOAD, 24}, {PSC_OP_ATTN, 24}, {PSC_OP_ADD, 48}, {PSC_OP_SILU, 24},
+        {PSC_OP_SWIGLU, 24},
+    };
+    static const char *const labels[18] = {
+        "attn_norm", "attn_q", "attn_k", "attn_v", "rope q", "rope k", "kv_store", "kv_load", "attn", "attn_output",
+        "add", "ffn_norm", "ffn_gate", "ffn_up", "silu", "swiglu", "ffn_down", "add",
+    };
+    struct psc_arena arena = {0};
+    struct psc_graph *g = qwen_graph(&arena, &qwen_prefill);
+    check_census(g, want, G_N_ELEMENTS(want));
+    g_assert_cmpuint(g->n, ==, 440);
+    g_assert_cmpuint(g->src_total, ==, 631);
+    g_assert_cmpuint(g->layer_n, ==, 24);
+    g_assert_cmpuint(g->inputs[2], ==, 427);
+    g_assert_cmpuint(g->outputs[0], ==, 439);
+    for (psc_node i = 0; i < g->n; i++) {
+        int32_t layer = i < 3 || i >= 438 || i == 427 ? -1 : i >= 417 ? 23 : ((int32_t)i - 3) / 18;
+        g_assert_cmpint(g->nodes[i].layer, ==, layer);
+        if (i >= 3 && i < 417)
+            g_assert_cmpstr(label(g, i), ==, labels[(i - 3) % 18]);
+    }
+    g_assert_cmpstr(label(g, 0), ==, "token_ids");
+    g_assert_cmpstr(label(g, 2), ==, "embed");
+    g_assert_cmpstr(label(g, 427), ==, "tail_ids");
+    g_assert_cmpstr(label(g, 428), ==, "get_rows");
+    g_assert_cmpstr(label(g, 438), ==, "output_norm");
+    g_assert_cmpstr(label(g, 439), ==, "logits");
+    psc_arena_release(&arena);
+}
+
+static void test_decode(void)
+{
+    static const struct census want[] = {
+        {PSC_OP_INPUT, 2}, {PSC_OP_GET_ROWS, 1}, {PSC_OP_RMS_NORM, 49}, {PSC_OP_MATMUL, 85}, {PSC_OP_ROPE, 24},
+        {PSC_OP_KV_STORE, 12}, {PSC_OP_KV_LOAD, 24}, {PSC_OP_ATTN, 24}, {PSC_OP_ADD, 48}, {PSC_OP_FUSED_FFN, 24},
+        {PSC_OP_FUSED_QKV, 12},
+    };
+    static const psc_node starts[] = {3,   18,  33,  43,  58,  68,  78,  93,  108, 123, 138, 153, 163,
+                                      173, 188, 198, 208, 223, 233, 243, 258, 268, 283, 293, 303};
+    struct psc_arena arena = {0};
+    struct psc_graph *g = qwen_graph(&arena, &qwen_decode);
+    check_census(g, want, G_N_ELEMENTS(want));
+    g_assert_cmpuint(g->n, ==, 305);
+    g_assert_cmpuint(g->src_total, ==, 435);
+    for (int32_t l = 0; l < 24; l++)
+        for (psc_node i = starts[l]; i < starts[l + 1]; i++)
+            g_assert_cmpint(g->nodes[i].layer, ==, l);
+    g_assert_cmpint(g->nodes[303].layer, ==, -1);
+    g_assert_cmpstr(label(g, 34), ==, "attn_qkv");
+    g_assert_cmpstr(label(g, 40), ==, "ffn_gu");
+    psc_arena_release(&arena);
+}
+
+static void test_unfused(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_graph *g = qwen_graph(&arena, &qwen_unfused);
+    g_assert_cmpuint(g->n, ==, 437);
+    for (psc_node i = 0; i < g->n; i++)
+        g_assert_cmpint(g->nodes[i].layer, ==, i < 3 || i >= 435 ? -1 : ((int32_t)i - 3) / 18);
+    psc_arena_release(&arena);
+}
+
+/* Without the hidden edges every attention may precede its store; with them none does. */
+static void test_effects(void)
+{
+    const struct qwen_options *const all[] = {&qwen_prefill, &qwen_decode, &qwen_unfused};
+    for (guint k = 0; k < G_N_ELEMENTS(all); k++) {
+        struct psc_arena arena = {0};
+        struct psc_graph *g = qwen_graph(&arena, all[k]);
+        for (int effects = 0; effects < 2; effects++) {
+            psc_node order[440];
+            uint32_t place[440];
+            unsigned early = 0;
+            g_assert_cmpint(psc_graph_topological(g, effects, order, NULL), ==, PSC_OK);
+            for (uint32_t p = 0; p < g->n; p++)
+                place[order[p]] = p;
+            g_assert_cmpuint(g->order_total, ==, 48);
+            for (psc_node i = 0; i < g->n; i++)
+                if (g->nodes[i].op == PSC_OP_ATTN) {
+                    g_assert_cmpuint(g->nodes[i].order_n, ==, 1);
+                    early += place[i] < place[g->order_srcs[g->nodes[i].order_at]];
+                }
+            /* A fused op both makes q and stores, so only unfused layers can go wrong. */
+            g_assert_cmpuint(early, ==, effects ? 0 : k == 1 ? 12 : 24);
+        }
+        psc_arena_release(&arena);
+    }
+}
+
 /* ---- random graphs ---------------------------------------------------------------------------------- */
 
 /* Everything the header promises of a finished graph. */
@@ -227,6 +347,10 @@ int main(int argc, char **argv)
     g_test_add_func("/core/graph/draft/tells-every-dangling-reference-in-one-pass", test_dangling);
     g_test_add_func("/core/graph/draft/names-both-places-of-a-duplicate-id", test_duplicate_ids);
     g_test_add_func("/core/graph/builder/makes-the-graph-of-the-header", test_chain);
+    g_test_add_func("/core/graph/published/prefill-has-440-nodes-with-their-layers-and-labels", test_prefill);
+    g_test_add_func("/core/graph/published/fused-decode-has-305-nodes-with-their-layers", test_decode);
+    g_test_add_func("/core/graph/published/unfused-decode-has-437-nodes", test_unfused);
+    g_test_add_func("/core/graph/published/hidden-edges-keep-attention-behind-its-store", test_effects);
     g_test_add_func("/core/graph/random/graphs-keep-every-promise-of-the-header", test_random);
     g_test_add_func("/core/graph/random/the-same-seed-gives-the-same-graph", test_random_repeats);
     return g_test_run();
