@@ -10,9 +10,9 @@
 
 enum psc_fault {
     PSC_FAULT_L1, /* lives counted in topological order while execution follows build order */
-    PSC_FAULT_L2, /* inputs are not pinned: they die with their last reader */
+    PSC_FAULT_L2, /* inputs are not pinned: placed at their own position, they die with their last reader */
     PSC_FAULT_L3, /* inputs are placed inside the walk and may take released buffers */
-    PSC_FAULT_L4, /* an alias extends the live range but not the buffer's deadline */
+    PSC_FAULT_L4, /* an alias or a view extends the live range but not the buffer's deadline */
     PSC_FAULT_L5, /* a view never extends its parent */
     PSC_FAULT_L7, /* staging copies are taken from the free list */
     PSC_FAULT_H1, /* in place through a view while the root has another reader */

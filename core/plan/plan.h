@@ -32,14 +32,16 @@ enum psc_reason {
     PSC_WHY_NONE,        /* not placed: see dead / empty */
     PSC_WHY_DEAD,        /* no reader and not an output: no buffer, skipped */
     PSC_WHY_EMPTY,       /* zero bytes: owns nothing */
-    PSC_WHY_INPUT,       /* placed before the walk, pinned */
-    PSC_WHY_NEW,         /* no idle buffer of that class: a new one. a = class bytes, b = idle buffers of other classes */
-    PSC_WHY_REUSED,      /* a = last tenant (node), b = position of its release, c = idle buffers of the class */
+    PSC_WHY_INPUT,       /* placed before the walk, pinned. a = bytes of the buffer */
+    PSC_WHY_NEW,         /* no idle buffer of that class: a new one. a = class bytes, b = idle buffers of other classes
+                            on the same backend */
+    PSC_WHY_REUSED,      /* a = last tenant (node), b = position of the sweep that released it (the first at which it
+                            was idle), c = idle buffers of the class, this one included */
     PSC_WHY_IN_PLACE,    /* a = operand index, b = operand node */
-    PSC_WHY_VIEW,        /* a = root node, b = byte offset */
-    PSC_WHY_REGION,      /* a = layer: the persistent K region */
+    PSC_WHY_VIEW,        /* a = the node whose bytes it shows (never a view itself), b = byte offset in them */
+    PSC_WHY_REGION,      /* a = layer (UINT64_MAX: none): the persistent K region */
     PSC_WHY_FOREIGN,     /* placed by a plan from elsewhere */
-    PSC_WHY_NAIVE,       /* the naive planner gives each its own */
+    PSC_WHY_NAIVE,       /* the naive planner gives each its own. a = bytes of the buffer */
     PSC_WHY_N
 };
 /* An alternative that was refused, with the predicate and the values compared. */
@@ -52,6 +54,7 @@ enum psc_refusal {
     PSC_NOT_INPUT,             /* hardened: never in place over a graph input. a = node */
     PSC_NOT_A_VIEW,            /* swiglu aliases only a view operand. a = operand node */
     PSC_NOT_SAME_BYTES,        /* a = operand bytes, b = node bytes */
+    PSC_NOT_REGION,            /* hardened: the operand lies in a persistent region. a = layer */
     PSC_NOT_IDLE,              /* no idle buffer of the class. a = class bytes, b = buffers of the class in use */
     PSC_NOT_N
 };
@@ -60,7 +63,8 @@ struct psc_refused { enum psc_refusal why; uint8_t operand; uint64_t a, b; };
 struct psc_place {
     uint32_t buffer;         /* index into plan->buffers, PSC_NONE when not placed */
     uint64_t offset, length; /* bytes; length = the node's own bytes, not the class */
-    int32_t first, last;     /* positions, inclusive; what the planner believed */
+    int32_t first, last;     /* positions in plan->order, inclusive: the life of this value as the planner believed
+                                it, views of it included. -1 / n when filled before the walk / pinned */
     enum psc_reason reason;
     uint64_t a, b, c;        /* operands of the reason */
     uint32_t refused_at, refused_n; /* plan->refused[...] */
@@ -73,7 +77,17 @@ struct psc_walk { /* one line of the log */
     uint8_t kind;
     psc_node node;
     uint32_t buffer;
-    uint64_t a, b; /* release: deadline; refused: index into refused */
+    uint64_t a, b; /* sweep: a = buffers released. release: node = last tenant, a = deadline. reuse: a = last tenant,
+                      b = position of its release. new: a = bytes. alias: a = operand node. view: a = root,
+                      b = byte offset. refused: a = index into plan->refused. region: a = layer */
+};
+
+/* The walk gave the buffer back: its bytes may be taken by the node at position + 1. Pinned buffers are never
+ * released. In order of position, then of taking. */
+struct psc_release {
+    uint32_t buffer;
+    psc_node tenant;  /* the last node that was placed in it */
+    int32_t position; /* the deadline: last position that was believed to need the bytes, in plan->order */
 };
 
 struct psc_copy { /* one staged copy across backends */
@@ -86,9 +100,21 @@ struct psc_copy { /* one staged copy across backends */
 };
 
 struct psc_figures {
-    uint64_t nodes, placed, dead, in_place, reused, buffers;
-    uint64_t pool_bytes, peak_live_bytes, peak_tensor_bytes, lower_bound_bytes, naive_bytes;
-    uint64_t padding_bytes, kv_bytes, alias_saved_bytes, staging_bytes;
+    uint64_t nodes;
+    uint64_t placed;            /* nodes that have a place: in a pool, in a region, as a view or in place */
+    uint64_t dead;              /* nodes without reader that are no output: no buffer */
+    uint64_t in_place;          /* nodes that overwrite an operand */
+    uint64_t reused;            /* nodes that took a released buffer */
+    uint64_t buffers;           /* inputs counted, KV regions and staging not */
+    uint64_t pool_bytes;        /* of these buffers */
+    uint64_t peak_live_bytes;   /* bytes of these buffers in use at the peak */
+    uint64_t peak_tensor_bytes; /* of graph and order alone, see core/plan/figures.h */
+    uint64_t lower_bound_bytes; /* exact bytes with this plan's in-place merges, inputs from the fill */
+    uint64_t naive_bytes;       /* every non-KV node in exact bytes, dead ones and views too */
+    uint64_t padding_bytes;     /* of these buffers: what no tenant ever uses */
+    uint64_t kv_bytes;          /* both regions of every layer */
+    uint64_t alias_saved_bytes; /* output bytes of the nodes placed in place */
+    uint64_t staging_bytes;
 };
 struct psc_contributor { psc_node node; uint64_t bytes; };
 
@@ -109,6 +135,8 @@ struct psc_plan {
     uint32_t refused_n;
     const struct psc_walk *walk;     /* log, when options.log */
     uint32_t walk_n;
+    const struct psc_release *releases;
+    uint32_t release_n;
     const uint32_t *region_k, *region_v; /* buffer of each layer's K and V, PSC_NONE; [layer_n] */
     uint32_t layer_n;
     struct psc_figures figures;
@@ -129,13 +157,25 @@ struct psc_planner {
 extern const struct psc_planner psc_planners[];
 const struct psc_planner *psc_planner_find(const char *name); /* NULL when unknown */
 
-/* Lowers a plan to events: what would happen if it were executed in build order. */
+/* True when the node executes: it has a place and is neither filled by the host nor a view of bytes that are
+ * there already nor a kv_load. Reads of its operands happen then, dead or not. */
+bool psc_plan_runs(const struct psc_graph *graph, const struct psc_plan *plan, psc_node node);
+
+/* Lowers a plan to events: what would happen if it were executed in build order. The first graph->n values of the
+ * story are the nodes' (value index == node index), then the regions, then the staging copies. */
 enum psc_status psc_plan_lower(struct psc_arena *arena, const struct psc_graph *graph, const struct psc_plan *plan,
                                struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
-/* A plan from elsewhere: only node -> buffer, offset is needed. Views take their root's place, KV nodes
- * their regions. Another node of more than zero bytes that is read by a placed node or by the host and has
- * no placement is PSC_ERR_PLAN, named. Buffers are known by (id, backend of the node). */
+/* A plan from elsewhere: only node -> buffer, offset is needed.
+ *   - views take their root's place; a view placed elsewhere than in its root's window is a copy, which runs;
+ *   - KV nodes take their regions, whatever the file says of them;
+ *   - nodes without bytes take nothing;
+ *   - another node that is read by a placed node or by the host (also through a view) and has no placement is
+ *     PSC_ERR_PLAN, named; the same for an id that the graph lacks and a node placed twice;
+ *   - a node that has a placement runs, read or not; one that has none does not.
+ * Buffers are known by (id, backend that the node runs on); one may state its bytes, else it is as large as its
+ * largest tenant. A node on exactly the bytes of an operand has reason IN_PLACE, else FOREIGN: whether it may lie
+ * there is the checker's question. */
 struct psc_foreign_place { uint64_t node_id; const char *buffer; uint64_t offset; };
 struct psc_foreign_buffer { const char *id; const char *backend; /* may be NULL */ uint64_t bytes; };
 struct psc_foreign {

@@ -1,0 +1,68 @@
+/* core/plan/sketch.h: a plan under construction: what all planners share before and after their own rule.
+ *
+ *     psc_sketch_begin     order, lives, splits, backends, KV regions
+ *       (the planner)      fills places[] for every node, adds buffers, refusals, log lines, releases
+ *     psc_sketch_finish    lives of views, staging copies, buffer names and addresses, figures -> struct psc_plan
+ *
+ * Buffers: index k of the sketch is region buffer k for k < region_n (K and V of each layer that has them),
+ * and pool buffer k - region_n above; the finished plan lists pool buffers first, then regions, then staging.
+ *
+ * Ownership: everything the plan keeps lies in `arena`; the growing lists are on the heap and scratch in an
+ * arena of its own, both given back by psc_sketch_release, which is fine on a half-built sketch.
+ */
+#ifndef PSC_CORE_PLAN_SKETCH_H
+#define PSC_CORE_PLAN_SKETCH_H
+
+#include "core/plan/liveness.h"
+#include "core/plan/plan.h"
+#include "core/plan/regions.h"
+
+struct psc_sketch {
+    struct psc_arena *arena, scratch;
+    const struct psc_graph *graph;
+    struct psc_plan_options options;
+    const psc_node *order;      /* NULL = build order */
+    struct psc_lives lives;     /* of the nodes' own readers */
+    const struct psc_split *splits;
+    uint32_t split_n;
+    uint8_t *backend;           /* [n] where each node runs: its own, else that of its split */
+    struct psc_regions regions;
+    uint32_t region_n;          /* region buffers: 2 for each layer that has them */
+    uint32_t *region_k, *region_v;
+
+    struct psc_place *places;   /* [n], zeroed, buffer PSC_NONE */
+    struct psc_buffer *buffers; /* heap; finish sets id, base and the names that are NULL */
+    size_t buffer_n, buffer_cap;
+    struct psc_refused *refused;
+    size_t refused_n, refused_cap;
+    struct psc_walk *walk;
+    size_t walk_n, walk_cap;
+    struct psc_release *releases;
+    size_t release_n, release_cap;
+    struct psc_copy *copies;    /* scratch; made by psc_sketch_copies */
+    uint32_t copy_n;
+    bool views_extend;          /* a view's readers count as its parent's (false: fault l5) */
+    bool inputs_before_walk;    /* inputs live from -1 (false: faults l2, l3) */
+    uint64_t peak_live_bytes;   /* UINT64_MAX: finish measures it from the places */
+};
+
+enum psc_status psc_sketch_begin(struct psc_sketch *sketch, struct psc_arena *arena, const struct psc_graph *graph,
+                                 const struct psc_plan_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_sketch_release(struct psc_sketch *sketch);
+/* Index of the new buffer, PSC_NONE when out of memory. */
+uint32_t psc_sketch_add_buffer(struct psc_sketch *sketch, uint64_t bytes, uint8_t backend, enum psc_role role);
+/* Refusals of one node are added in a row: the place's refused_at, refused_n are kept here. */
+bool psc_sketch_refuse(struct psc_sketch *sketch, psc_node node, struct psc_refused refused);
+bool psc_sketch_log(struct psc_sketch *sketch, struct psc_walk line); /* nothing unless options.log */
+bool psc_sketch_add_release(struct psc_sketch *sketch, struct psc_release release);
+/* A KV node's place: the K region of its layer. False when its layer has none (zero bytes). */
+bool psc_sketch_place_region(struct psc_sketch *sketch, psc_node node);
+/* A view's place: its parent's window; EMPTY when the view or the parent has no bytes. */
+void psc_sketch_place_view(struct psc_sketch *sketch, psc_node node);
+/* Finds the staged copies that the places ask for: sketch->copies, without buffers. */
+enum psc_status psc_sketch_copies(struct psc_sketch *sketch, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Gives each copy that has none a fresh exact staging buffer and makes the plan. */
+enum psc_status psc_sketch_finish(struct psc_sketch *sketch, const char *planner, struct psc_plan **ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif
