@@ -5,6 +5,18 @@
  * It never sees a planner's live ranges. Cost: O(n log n) in events (each write splits at most two
  * intervals). It includes no header above core/event.
  *
+ *     graph  t = x + w;  s = silu(t);  u = x * w;  o = s + u      u was given s's bytes
+ *     story  ... write s b2 [0,16)   write u b2 [0,16)   read s b2 [0,16) by o
+ *     finds  victim s, writer u, reader o, bytes [0,16) of b2, K1
+ *
+ * Also looked for, even when no read goes wrong: an op that overlaps an operand of its own otherwise than
+ * its op allows; a write past the end of its buffer (then there is no reader); nodes of one dependency level
+ * that touch the same bytes (level executor); writes into the source or the staging bytes of a copy that
+ * nobody has waited for yet.
+ *
+ * A read of persistent rows is right as long as the bytes are still the region's: which rows hold what is
+ * data. A story under the level executor is replayed level by level.
+ *
  * Kinds, first match decides: K7 too small or partly overlapping; K3 lost before the walk (fill); K8
  * persistent, caller-owned or staging memory pooled; K6 lanes without order; K5 an op over its own operand
  * that another still reads, or that it may not overwrite; K4 bytes owned through a view the planner did not
@@ -38,7 +50,9 @@ struct psc_check {
     const struct psc_finding *findings;  /* ordered by position of damage, then reader */
     uint32_t finding_n;
     uint64_t read_n, wrong_n;            /* reads looked at; reads that found something else */
+    uint64_t dropped_n;                  /* wrong pieces beyond PSC_FINDINGS_MAX findings */
 };
+#define PSC_FINDINGS_MAX 100000u
 /* graph may be NULL (arena stories); it gives op semantics: which operand an op may overwrite.
  * One finding for each (victim, writer, reader). */
 enum psc_status psc_check_story(struct psc_arena *arena, const struct psc_graph *graph, const struct psc_story *story,

@@ -24,7 +24,8 @@
  *     run at a split boundary carry the position of the first node of the split that needs them and
  *     stand before its other events;
  *   - positions never decrease inside one (run, phase); inputs are filled at -1, exports and reads of a
- *     second run (`rerun`) happen at n;
+ *     second run (`rerun`) happen at n. An arena's export, of a value without node, begins a lease and may
+ *     happen anywhere;
  *   - bytes are half-open and relative to the buffer: 0 <= lo <= hi. hi may exceed the buffer's size:
  *     that is a finding (K7), not a malformed story;
  *   - a read names the value its graph edge names, and the bytes the kernel looks at. Whether those

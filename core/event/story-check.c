@@ -140,7 +140,8 @@ static const char *check_place(const struct psc_story *s, const struct psc_event
         return "its position is outside -1 .. n";
     if (kind == PSC_EV_FILL && e->position != -1)
         return "inputs are filled at -1";
-    if (kind == PSC_EV_EXPORT && e->position != (int64_t)s->position_n)
+    bool lends = kind == PSC_EV_EXPORT && s->values[e->value].node == PSC_NONE;
+    if (kind == PSC_EV_EXPORT && e->position != (int64_t)s->position_n && !lends)
         return "outputs are exported at n";
     return NULL;
 }

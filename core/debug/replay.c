@@ -1,0 +1,518 @@
+#include "core/debug/replay.h"
+
+#include "core/base/mem.h"
+
+#include <string.h>
+
+/* ---- suspects -------------------------------------------------------------------------------------- */
+
+static psc_node node_of_value(const struct psc_story *story, uint32_t value)
+{
+    const struct psc_value *v = &story->values[value];
+
+    return v->node == PSC_NONE && v->of != PSC_NONE ? story->values[v->of].node : v->node;
+}
+
+/* Who wrote: the node that ran, else the node that the value belongs to (fills, copies). */
+static psc_node writer_of(const struct psc_story *story, const struct psc_event *e)
+{
+    bool host = e->kind == PSC_EV_FILL || e->kind == PSC_EV_ENQUEUE || e->kind == PSC_EV_COPY;
+
+    if (e->node != PSC_NONE && !host)
+        return e->node;
+    return e->value == PSC_NONE ? e->node : node_of_value(story, e->value);
+}
+
+static enum psc_reader reader_kind(const struct psc_story *story, const struct psc_event *e)
+{
+    if (e->kind == PSC_EV_EXPORT)
+        return PSC_READER_EXPORT;
+    if (e->kind == PSC_EV_HOST_READ)
+        return PSC_READER_HOST;
+    if (e->node != PSC_NONE || e->kind == PSC_EV_ENQUEUE || e->kind == PSC_EV_COPY || e->kind == PSC_EV_WAIT)
+        return PSC_READER_NODE;
+    return e->position >= (int32_t)story->position_n ? PSC_READER_RERUN : PSC_READER_HOST;
+}
+
+/* A copy is read for the node that first needs it: the one at the event's position when it names none. */
+static psc_node reader_of(const struct psc_story *story, const struct psc_event *e)
+{
+    if (e->node != PSC_NONE || (e->kind != PSC_EV_ENQUEUE && e->kind != PSC_EV_COPY && e->kind != PSC_EV_WAIT))
+        return e->node;
+    if (e->position < 0 || e->position >= (int32_t)story->position_n)
+        return PSC_NONE;
+    return story->order ? story->order[e->position] : (psc_node)e->position;
+}
+
+static bool same_case(const struct psc_finding *a, const struct psc_finding *b)
+{
+    return a->victim_value == b->victim_value && a->writer_value == b->writer_value && a->writer == b->writer &&
+           a->reader == b->reader && a->reader_kind == b->reader_kind;
+}
+
+static void describe(const struct psc_replay *r, uint32_t victim, uint32_t write, uint32_t read, struct psc_suspect *s)
+{
+    const struct psc_story *story = r->story;
+    struct psc_finding *f = &s->finding;
+    const struct psc_event *w = write == PSC_NONE ? NULL : &story->events[write];
+    const struct psc_event *e = read == PSC_NONE ? NULL : &story->events[read];
+    const struct psc_event *at = w ? w : e;
+    uint32_t last = r->last_write[victim];
+
+    f->victim_value = victim;
+    f->victim = node_of_value(story, victim);
+    f->writer_value = w && !psc_shadow_vanishes(w->kind) ? w->value : PSC_NONE;
+    f->writer = w ? writer_of(story, w) : PSC_NONE;
+    f->reader_kind = e ? reader_kind(story, e) : PSC_READER_NODE;
+    f->reader = e ? reader_of(story, e) : PSC_NONE;
+    f->buffer = e && e->buffer != PSC_NONE && e->kind != PSC_EV_ENQUEUE ? e->buffer : at->buffer;
+    f->run = at->run;
+    f->phase = at->phase;
+    f->position = at->position;
+    f->read_position = e ? e->position : at->position;
+    f->write_event = write;
+    f->read_event = read;
+    s->victim_event = last == PSC_NONE ? PSC_NONE : r->shadow.writes[last].event;
+    f->victim_position = s->victim_event == PSC_NONE ? f->read_position : story->events[s->victim_event].position;
+    f->confidence = s->async ? PSC_POSSIBLE : PSC_PROVED;
+    s->through_view = e && e->value != PSC_NONE && story->values[e->value].is_view;
+}
+
+enum psc_status psc_replay_report(struct psc_replay *r, uint32_t victim, uint32_t write, uint32_t read, uint64_t lo,
+                                  uint64_t hi, struct psc_suspect s, struct psc_error *reterr)
+{
+    uint32_t at, last = PSC_NONE;
+
+    describe(r, victim, write, read, &s);
+    struct psc_finding *f = &s.finding;
+    uint64_t key = psc_hash_mix((uint64_t)f->victim_value << 32 | f->writer_value);
+    key = psc_hash_mix(key ^ ((uint64_t)f->reader << 32 | f->writer)) ^ (uint64_t)f->reader_kind;
+
+    for (at = psc_map_get(&r->seen, key, &at) ? at : PSC_NONE; at != PSC_NONE; at = r->suspects[at].next) {
+        struct psc_finding *old = &r->suspects[at].finding;
+        last = at;
+        if (!same_case(old, f))
+            continue;
+        if (old->buffer == f->buffer) {
+            old->lo = lo < old->lo ? lo : old->lo;
+            old->hi = hi > old->hi ? hi : old->hi;
+        }
+        return PSC_OK;
+    }
+    if (r->suspect_n >= PSC_FINDINGS_MAX) {
+        r->dropped_n++;
+        return PSC_OK;
+    }
+    f->lo = lo;
+    f->hi = hi;
+    s.serial = (uint32_t)r->suspect_n;
+    s.next = PSC_NONE;
+    if (!psc_grow(&r->suspects, r->suspect_n + 1, &r->suspect_cap, sizeof *r->suspects))
+        return psc_fail_nomem(reterr);
+    if (last == PSC_NONE && !psc_map_put(&r->seen, key, s.serial, &at))
+        return psc_fail_nomem(reterr);
+    if (last != PSC_NONE)
+        r->suspects[last].next = s.serial;
+    r->suspects[r->suspect_n++] = s;
+    return PSC_OK;
+}
+
+/* ---- reads ----------------------------------------------------------------------------------------- */
+
+/* Do the bytes that write w left hold what the read names, at its place? */
+static bool holds(const struct psc_replay *r, uint32_t w, uint32_t value, uint64_t lo, uint32_t version)
+{
+    const struct psc_story *story = r->story;
+    uint32_t root = psc_replay_root(story, value);
+    const struct psc_value *want = &story->values[root];
+
+    if (w == PSC_NONE)
+        return want->kind == PSC_VALUE_REGION;
+    const struct psc_event *e = &story->events[r->shadow.writes[w].event];
+    if (e->value == PSC_NONE || psc_shadow_vanishes(e->kind))
+        return false;
+    if (e->value == root) {
+        uint64_t offset = story->values[value].is_view ? story->values[value].offset : 0;
+        return want->kind == PSC_VALUE_REGION || (e->version == version && e->lo == lo - offset);
+    }
+    const struct psc_value *found = &story->values[e->value];
+    return found->kind == PSC_VALUE_STAGING && found->of == value && e->lo == lo;
+}
+
+/* No order is known between two nodes of one dependency level. */
+static bool one_level(const struct psc_story *story, const struct psc_event *a, const struct psc_event *b)
+{
+    if (!story->level || story->executor != PSC_EXEC_LEVEL || a->run != b->run || a->phase != b->phase)
+        return false;
+    if (a->position < 0 || b->position < 0 || a->position == b->position)
+        return false;
+    return a->position < (int32_t)story->position_n && b->position < (int32_t)story->position_n &&
+           story->level[a->position] == story->level[b->position];
+}
+
+/* Looks at the bytes [lo, hi) that event `read` takes for `value`. */
+static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value, uint32_t buffer, uint64_t lo,
+                            uint64_t hi, uint32_t version, struct psc_error *reterr)
+{
+    const struct psc_story *story = r->story;
+    const struct psc_event *e = &story->events[read];
+    uint32_t root = psc_replay_root(story, value), last = r->last_write[root];
+    bool wrong = false;
+
+    r->read_n++;
+    if (lo >= hi)
+        return PSC_OK;
+    struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi, last);
+    do {
+        struct psc_suspect facts = {0};
+        uint32_t w = run.write;
+        uint32_t write = w == PSC_NONE ? PSC_NONE : r->shadow.writes[w].event;
+        if (holds(r, w, value, lo, version)) {
+            if (w == PSC_NONE || !r->pending[w])
+                continue;
+            facts.async = true; /* the copy is still on its way */
+            write = PSC_NONE;
+        } else if (w != PSC_NONE) {
+            const struct psc_event *we = &story->events[write];
+            facts.async = one_level(story, we, e) ||
+                          (last != PSC_NONE && one_level(story, we, &story->events[r->shadow.writes[last].event]));
+        } else {
+            facts.written_later = last == PSC_NONE;
+        }
+        wrong = true;
+        enum psc_status status = psc_replay_report(r, root, write, read, run.lo, run.hi, facts, reterr);
+        if (status)
+            return status;
+        if (r->suspect_n >= PSC_FINDINGS_MAX)
+            break;
+    } while (psc_shadow_next(&r->shadow, buffer, hi, &run));
+    r->wrong_n += wrong;
+    return PSC_OK;
+}
+
+/* The bytes where a value lies now, from its last write. False when it was never written. */
+static bool where(const struct psc_replay *r, uint32_t value, uint32_t *ret_buffer, uint64_t *ret_lo, uint64_t *ret_hi,
+                  uint32_t *ret_version)
+{
+    const struct psc_value *v = &r->story->values[value];
+    uint32_t w = r->last_write[psc_replay_root(r->story, value)];
+
+    if (w == PSC_NONE)
+        return false;
+    const struct psc_event *e = &r->story->events[r->shadow.writes[w].event];
+    *ret_buffer = e->buffer;
+    *ret_lo = e->lo + (v->is_view ? v->offset : 0);
+    *ret_hi = *ret_lo + v->bytes;
+    *ret_version = e->version;
+    return e->buffer != PSC_NONE;
+}
+
+/* The source of a copy must be right when the copy is queued. */
+static enum psc_status look_source(struct psc_replay *r, uint32_t event, struct psc_error *reterr)
+{
+    const struct psc_event *e = &r->story->events[event];
+    uint32_t buffer, version;
+    uint64_t lo, hi;
+
+    if (e->peer == PSC_NONE || e->peer >= r->story->value_n || !where(r, e->peer, &buffer, &lo, &hi, &version))
+        return PSC_OK;
+    return look(r, event, e->peer, buffer, lo, hi, version, reterr);
+}
+
+/* ---- writes ---------------------------------------------------------------------------------------- */
+
+static bool is_concat_place(struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
+{
+    const struct psc_graph *g = r->graph;
+    const struct psc_node_info *node = &g->nodes[write->node];
+    int32_t axis = node->params->dim < 0 ? node->params->dim + 4 : node->params->dim;
+
+    for (int d = 3; d > axis; d--) {
+        if (node->shape[d] != 1)
+            return false;
+    }
+    if (r->concat_node != write->node || r->concat_k > read->operand) {
+        r->concat_node = write->node;
+        r->concat_k = 0;
+        r->concat_at = 0;
+    }
+    for (; r->concat_k < read->operand && r->concat_k < node->src_n; r->concat_k++)
+        r->concat_at += g->nodes[psc_node_srcs(g, write->node)[r->concat_k]].bytes;
+    return read->lo == write->lo + r->concat_at && read->hi <= write->hi;
+}
+
+bool psc_replay_may_overlap(struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
+{
+    bool exact = read->lo == write->lo && read->hi == write->hi;
+
+    if (!r->graph || write->node >= r->graph->n)
+        return exact;
+    enum psc_op op = r->graph->nodes[write->node].op;
+    if (op == PSC_OP_CONCAT && is_concat_place(r, read, write))
+        return true;
+    return exact && read->operand < 32 && (psc_op_info(op)->may_overwrite >> read->operand & 1);
+}
+
+/* An op over its own operands: the reads of the same turn stand between `turn` and `event`. */
+static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32_t event, struct psc_error *reterr)
+{
+    const struct psc_event *events = r->story->events, *w = &events[event];
+
+    for (uint32_t i = turn; i < event; i++) {
+        const struct psc_event *e = &events[i];
+        if ((e->kind != PSC_EV_READ && e->kind != PSC_EV_ROWS_READ) || e->node != w->node || e->value == PSC_NONE ||
+            e->buffer != w->buffer || e->lo >= w->hi || w->lo >= e->hi)
+            continue;
+        uint32_t root = psc_replay_root(r->story, e->value);
+        if (root == w->value || psc_replay_may_overlap(r, e, w))
+            continue;
+        struct psc_suspect facts = {.finding = {.overlap_only = true}};
+        facts.partial = e->lo != w->lo || e->hi != w->hi;
+        uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
+        enum psc_status status = psc_replay_report(r, root, event, i, lo, hi, facts, reterr);
+        if (status)
+            return status;
+    }
+    return PSC_OK;
+}
+
+static enum psc_status write_bytes(struct psc_replay *r, uint32_t event, uint32_t w, struct psc_error *reterr)
+{
+    const struct psc_event *e = &r->story->events[event];
+    enum psc_status status = PSC_OK;
+
+    psc_shadow_apply(&r->shadow, w);
+    r->when[w] = ++r->clock;
+    if (e->value == PSC_NONE || psc_shadow_vanishes(e->kind))
+        return PSC_OK;
+    r->last_write[e->value] = w;
+    if (e->hi > r->story->buffers[e->buffer].bytes && e->lo < e->hi) {
+        uint64_t end = r->story->buffers[e->buffer].bytes;
+        struct psc_suspect facts = {.partial = true};
+        status = psc_replay_report(r, e->value, event, PSC_NONE, end > e->lo ? end : e->lo, e->hi, facts, reterr);
+    }
+    return status;
+}
+
+/* ---- queued copies ------------------------------------------------------------------------------- */
+
+static uint32_t write_of_event(const struct psc_replay *r, uint32_t event)
+{
+    uint32_t lo = 0, hi = r->shadow.write_n;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (r->shadow.writes[mid].event < event)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < r->shadow.write_n && r->shadow.writes[lo].event == event ? lo : PSC_NONE;
+}
+
+/* Who wrote these bytes while the copy of write `queued` was on its way? */
+static enum psc_status look_disturbed(struct psc_replay *r, uint32_t queued, uint32_t wait, uint32_t victim,
+                                      uint32_t buffer, uint64_t lo, uint64_t hi, struct psc_error *reterr)
+{
+    if (lo >= hi)
+        return PSC_OK;
+    struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi, PSC_NONE);
+    do {
+        if (run.write == PSC_NONE || r->when[run.write] <= r->when[queued])
+            continue;
+        struct psc_suspect facts = {.async = true};
+        enum psc_status status = psc_replay_report(r, victim, r->shadow.writes[run.write].event, wait, run.lo, run.hi,
+                                                   facts, reterr);
+        if (status || r->suspect_n >= PSC_FINDINGS_MAX)
+            return status;
+    } while (psc_shadow_next(&r->shadow, buffer, hi, &run));
+    return PSC_OK;
+}
+
+static enum psc_status wait_for(struct psc_replay *r, uint32_t event, struct psc_error *reterr)
+{
+    const struct psc_story *story = r->story;
+    uint32_t peer = story->events[event].peer;
+    uint32_t w = peer == PSC_NONE ? PSC_NONE : write_of_event(r, peer);
+    enum psc_status status = PSC_OK;
+
+    if (w == PSC_NONE || !r->pending[w])
+        return PSC_OK;
+    r->pending[w] = 0;
+    const struct psc_event *q = &story->events[peer];
+    if (q->value != PSC_NONE)
+        status = look_disturbed(r, w, event, q->value, q->buffer, q->lo, q->hi, reterr);
+    uint32_t buffer, version;
+    uint64_t lo, hi;
+    if (!status && q->peer != PSC_NONE && q->peer < story->value_n && where(r, q->peer, &buffer, &lo, &hi, &version))
+        status = look_disturbed(r, w, event, psc_replay_root(story, q->peer), buffer, lo, hi, reterr);
+    return status;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------- */
+
+/* Replays the events [from, to); w: the first write among them. */
+static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, uint32_t w, struct psc_error *reterr)
+{
+    const struct psc_story *story = r->story;
+    enum psc_status status = PSC_OK;
+    uint32_t turn = from;
+
+    for (uint32_t i = from; i < to && !status; i++) {
+        const struct psc_event *e = &story->events[i];
+        if (e->position != story->events[turn].position || e->run != story->events[turn].run ||
+            e->phase != story->events[turn].phase)
+            turn = i;
+        switch ((enum psc_event_kind)e->kind) {
+        case PSC_EV_READ:
+        case PSC_EV_ROWS_READ:
+        case PSC_EV_EXPORT:
+        case PSC_EV_HOST_READ:
+            if (e->value == PSC_NONE || e->buffer == PSC_NONE)
+                break;
+            if (r->first_read && r->first_read[psc_replay_root(story, e->value)] == PSC_NONE)
+                r->first_read[psc_replay_root(story, e->value)] = i;
+            status = look(r, i, e->value, e->buffer, e->lo, e->hi, e->version, reterr);
+            break;
+        case PSC_EV_WRITE:
+        case PSC_EV_ROWS_WRITE:
+            if (e->node != PSC_NONE)
+                status = look_operands(r, turn, i, reterr);
+            break;
+        case PSC_EV_ENQUEUE:
+        case PSC_EV_COPY:
+            status = look_source(r, i, reterr);
+            if (e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE)
+                r->pending[w] = 1;
+            break;
+        case PSC_EV_WAIT:
+        case PSC_EV_COMPLETE:
+            status = wait_for(r, i, reterr);
+            break;
+        default:
+            break;
+        }
+        if (!status && psc_shadow_writes(e->kind) && e->buffer != PSC_NONE)
+            status = write_bytes(r, i, w++, reterr);
+    }
+    return status;
+}
+
+/* One position's events, to be replayed in the order of their levels. */
+struct turn {
+    uint32_t from, to, write, level;
+};
+
+static void sort_turns(struct turn *turns, struct turn *spare, uint32_t *count, uint32_t n, uint32_t level_n)
+{
+    memset(count, 0, ((size_t)level_n + 1) * sizeof *count);
+    for (uint32_t i = 0; i < n; i++)
+        count[turns[i].level + 1]++;
+    for (uint32_t l = 0; l < level_n; l++)
+        count[l + 1] += count[l];
+    for (uint32_t i = 0; i < n; i++)
+        spare[count[turns[i].level]++] = turns[i];
+    memcpy(turns, spare, (size_t)n * sizeof *turns);
+}
+
+/* Fills, then the nodes level by level (listed order inside a level), then the host's reads. */
+static enum psc_status walk_levels(struct psc_replay *r, struct psc_error *reterr)
+{
+    const struct psc_story *story = r->story;
+    uint32_t i = 0, w = 0, level_n = 1;
+    enum psc_status status = PSC_OK;
+
+    for (uint32_t p = 0; p < story->position_n; p++)
+        level_n = story->level[p] + 1 > level_n ? story->level[p] + 1 : level_n;
+    struct turn *turns = psc_arena_alloc(&r->scratch, (size_t)story->event_n + 1, sizeof *turns);
+    struct turn *spare = psc_arena_alloc(&r->scratch, (size_t)story->event_n + 1, sizeof *spare);
+    uint32_t *count = psc_arena_alloc(&r->scratch, (size_t)level_n + 3, sizeof *count);
+    if (!turns || !spare || !count)
+        return psc_fail_nomem(reterr);
+    while (i < story->event_n && !status) {
+        uint16_t run = story->events[i].run, phase = story->events[i].phase;
+        uint32_t n = 0;
+        while (i < story->event_n && story->events[i].run == run && story->events[i].phase == phase) {
+            int32_t p = story->events[i].position;
+            uint32_t level = p < 0 ? 0 : p >= (int32_t)story->position_n ? level_n + 1 : story->level[p] + 1;
+            struct turn t = {i, i, w, level};
+            while (t.to < story->event_n && story->events[t.to].position == p && story->events[t.to].run == run &&
+                   story->events[t.to].phase == phase) {
+                w += psc_shadow_writes(story->events[t.to].kind) && story->events[t.to].buffer != PSC_NONE;
+                t.to++;
+            }
+            i = t.to;
+            turns[n++] = t;
+        }
+        sort_turns(turns, spare, count, n, level_n + 2);
+        for (uint32_t t = 0; t < n && !status; t++)
+            status = walk(r, turns[t].from, turns[t].to, turns[t].write, reterr);
+    }
+    return status;
+}
+
+static uint32_t *invert(struct psc_arena *arena, const psc_node *order, uint32_t n, uint32_t node_n)
+{
+    uint32_t *place = psc_arena_alloc(arena, node_n, sizeof *place);
+
+    if (!place)
+        return NULL;
+    memset(place, 0xff, (size_t)node_n * sizeof *place);
+    for (uint32_t p = 0; p < n; p++) {
+        if (order[p] < node_n)
+            place[order[p]] = p;
+    }
+    return place;
+}
+
+static enum psc_status prepare(struct psc_replay *r, struct psc_error *reterr)
+{
+    const struct psc_story *story = r->story;
+    bool levels = story->executor == PSC_EXEC_LEVEL && story->level;
+    enum psc_status status = psc_shadow_init(&r->shadow, &r->scratch, story, reterr);
+
+    if (status)
+        return status;
+    r->last_write = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->last_write);
+    r->when = psc_arena_alloc0(&r->scratch, r->shadow.write_n, sizeof *r->when);
+    r->pending = psc_arena_alloc0(&r->scratch, r->shadow.write_n, sizeof *r->pending);
+    if (!r->last_write || !r->when || !r->pending)
+        return psc_fail_nomem(reterr);
+    memset(r->last_write, 0xff, (size_t)story->value_n * sizeof *r->last_write);
+    if (levels) {
+        r->first_read = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->first_read);
+        if (!r->first_read)
+            return psc_fail_nomem(reterr);
+        memset(r->first_read, 0xff, (size_t)story->value_n * sizeof *r->first_read);
+    }
+    r->place_n = r->graph ? r->graph->n : story->position_n;
+    if (story->order && !(r->place = invert(&r->scratch, story->order, story->position_n, r->place_n)))
+        return psc_fail_nomem(reterr);
+    if (story->believed_order &&
+        !(r->believed = invert(&r->scratch, story->believed_order, story->position_n, r->place_n)))
+        return psc_fail_nomem(reterr);
+    return PSC_OK;
+}
+
+enum psc_status psc_replay_run(struct psc_replay *r, const struct psc_graph *graph, const struct psc_story *story,
+                               struct psc_error *reterr)
+{
+    memset(r, 0, sizeof *r);
+    r->graph = graph;
+    r->story = story;
+    r->concat_node = PSC_NONE;
+    enum psc_status status = prepare(r, reterr);
+    if (status)
+        return status;
+    if (story->executor == PSC_EXEC_LEVEL && story->level)
+        return walk_levels(r, reterr);
+    return walk(r, 0, story->event_n, 0, reterr);
+}
+
+void psc_replay_release(struct psc_replay *r)
+{
+    psc_arena_release(&r->scratch);
+    psc_free(r->suspects);
+    psc_map_release(&r->seen);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,363 @@
+#include "traces/graph-read.h"
+
+#include "core/base/mem.h"
+#include "traces/scan.h"
+#include "traces/settings.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Faults that get a line and a column: counting lines costs a walk over the file. */
+#define PLACES_MAX 8
+
+struct reader {
+    struct psc_arena scratch; /* the draft and its texts */
+    const char *file, *where;
+    struct psc_report *report;
+    bool nomem;
+};
+
+static const char *dot(const struct reader *r)
+{
+    return r->where[0] ? "." : "";
+}
+
+/* ---- detail and meta ------------------------------------------------------------------------ */
+
+enum field_type { FIELD_U64, FIELD_F32, FIELD_TEXT };
+static const struct {
+    const char *key;
+    enum field_type type;
+    size_t at;
+} fields[] = {
+#define FIELD(key, type, member) {key, type, offsetof(struct psc_params, member)}
+    FIELD("eps", FIELD_F32, eps),           FIELD("freq_base", FIELD_F32, freq_base),
+    FIELD("freq_scale", FIELD_F32, freq_scale),
+    FIELD("hd", FIELD_U64, hd),             FIELD("nh", FIELD_U64, nh),
+    FIELD("nk", FIELD_U64, nk),             FIELD("n_head", FIELD_U64, n_head),
+    FIELD("n_head_kv", FIELD_U64, n_head_kv), FIELD("hd_kv", FIELD_U64, hd_kv),
+    FIELD("n_embd", FIELD_U64, n_embd),     FIELD("nkt", FIELD_U64, nkt),
+    FIELD("nqt", FIELD_U64, nqt),           FIELD("kv_elems", FIELD_U64, kv_elems),
+    FIELD("row_elems", FIELD_U64, row_elems), FIELD("in_dim", FIELD_U64, in_dim),
+    FIELD("out_dim", FIELD_U64, out_dim),   FIELD("nf", FIELD_U64, nf),
+    FIELD("vocab_size", FIELD_U64, vocab_size), FIELD("offset", FIELD_U64, view_offset),
+    FIELD("weight", FIELD_TEXT, weight),    FIELD("wtype", FIELD_TEXT, wtype),
+    FIELD("bias", FIELD_TEXT, bias[0]),     FIELD("bias_q", FIELD_TEXT, bias[0]),
+    FIELD("bias_k", FIELD_TEXT, bias[1]),   FIELD("bias_v", FIELD_TEXT, bias[2]),
+    FIELD("q_norm", FIELD_TEXT, q_norm),    FIELD("k_norm", FIELD_TEXT, k_norm),
+#undef FIELD
+};
+
+static const char *keep(struct reader *r, const char *text)
+{
+    const char *copy = psc_arena_strdup(&r->scratch, text);
+    if (text && !copy)
+        r->nomem = true;
+    return copy;
+}
+
+static void read_common_fields(struct reader *r, const struct psc_settings *s, struct psc_params *p)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char *at = (char *)p + fields[i].at;
+        const char *text;
+        uint64_t whole;
+        double number;
+        switch (fields[i].type) {
+        case FIELD_U64:
+            if (psc_settings_u64(s, fields[i].key, &whole))
+                memcpy(at, &whole, sizeof whole);
+            break;
+        case FIELD_F32:
+            if (psc_settings_f64(s, fields[i].key, &number)) {
+                float narrow = (float)number;
+                memcpy(at, &narrow, sizeof narrow);
+            }
+            break;
+        case FIELD_TEXT:
+            text = psc_settings_string(s, fields[i].key);
+            if (text) {
+                text = keep(r, text);
+                memcpy(at, &text, sizeof text);
+            }
+            break;
+        }
+    }
+}
+
+static void read_special_fields(const struct psc_settings *s, struct psc_params *p)
+{
+    double number;
+    const char *text;
+    if (psc_settings_f64(s, "scale", &number)) {
+        p->scale = (float)number;
+        p->has_scale = true;
+    }
+    psc_settings_bool(s, "transpose_b", &p->transpose_b);
+    psc_settings_bool(s, "explicit_span", &p->explicit_span);
+    if (!psc_settings_i32(s, "axis", &p->dim))
+        psc_settings_i32(s, "dim", &p->dim);
+    psc_settings_i32s(s, "dims", p->perm, 4);
+    if ((text = psc_settings_string(s, "style")) != NULL)
+        p->rope_style = strcmp(text, "Interleaved") == 0 ? PSC_ROPE_INTERLEAVED : PSC_ROPE_NON_INTERLEAVED;
+    if ((text = psc_settings_string(s, "mode")) != NULL)
+        p->attn_mode = strcmp(text, "Flash") == 0 ? PSC_ATTN_FLASH : strcmp(text, "Mha") == 0 ? PSC_ATTN_MHA : PSC_ATTN_GQA;
+}
+
+/* Keeps the object as compact text and takes from it what the program understands. */
+static const char *read_settings(struct reader *r, struct psc_slice value, struct psc_draft_node *node)
+{
+    if (psc_slice_is_null(value))
+        return NULL;
+    const char *json = psc_slice_json(&r->scratch, value, &r->nomem);
+    struct psc_settings s;
+    if (!json || strcmp(json, "{}") == 0)
+        return json;
+    if (!psc_settings_init(&s, (struct psc_slice){json, strlen(json)})) {
+        r->nomem = true;
+        return json;
+    }
+    read_common_fields(r, &s, &node->params);
+    read_special_fields(&s, &node->params);
+    if (node->layer < 0)
+        psc_settings_i32(&s, "layer", &node->layer);
+    psc_settings_release(&s);
+    return json;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at, const char *what, struct psc_slice got)
+{
+    uint64_t line = 0, column = 0, byte = (uint64_t)(at.s - r->file);
+    if (r->report->fault_n < PLACES_MAX)
+        psc_text_place(r->file, (size_t)byte, &line, &column);
+    int shown = got.n > 40 ? 40 : (int)got.n;
+    bool scalar = got.n && got.s[0] != '{' && got.s[0] != '[' && psc_slice_is_number(got);
+    psc_report_add(r->report, PSC_FAULT, line, column, byte, "%s%snodes[%" PRIu32 "]%s, not %.*s", r->where, dot(r), index, what,
+                   scalar ? shown : (int)strlen(psc_slice_kind(got)), scalar ? got.s : psc_slice_kind(got));
+}
+
+/* A list of file ids. */
+static const uint64_t *read_ids(struct reader *r, struct psc_slice list, uint32_t *ret_n, bool *ret_bad)
+{
+    struct psc_cursor c = psc_cursor_open(list);
+    size_t n = psc_slice_is_array(list) ? psc_cursor_count(c) : 0;
+    *ret_n = 0;
+    if (!psc_slice_is_array(list) && !psc_slice_is_null(list))
+        *ret_bad = true;
+    if (n > PSC_EDGES_MAX) {
+        *ret_bad = true;
+        return NULL;
+    }
+    uint64_t *ids = psc_arena_alloc(&r->scratch, n ? n : 1, sizeof *ids);
+    if (!ids) {
+        r->nomem = true;
+        return NULL;
+    }
+    struct psc_slice v;
+    for (size_t i = 0; i < n && psc_cursor_element(&c, &v); i++) {
+        if (psc_slice_u64(v, &ids[*ret_n]))
+            ++*ret_n;
+        else
+            *ret_bad = true;
+    }
+    return ids;
+}
+
+static bool read_shape(struct psc_slice value, uint64_t shape[4])
+{
+    for (int i = 0; i < 4; i++)
+        shape[i] = 1;
+    if (!psc_slice_is_array(value))
+        return false;
+    struct psc_cursor c = psc_cursor_open(value);
+    struct psc_slice v;
+    uint64_t extra;
+    unsigned n = 0;
+    while (psc_cursor_element(&c, &v)) {
+        if (!psc_slice_u64(v, n < 4 ? &shape[n] : &extra) || (n >= 4 && extra != 1))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* NULL for null, absent and empty texts alike: the program then shows a label of its own. */
+static const char *read_text(struct reader *r, struct psc_slice value)
+{
+    const char *text = psc_slice_string(&r->scratch, value, &r->nomem);
+    return text && text[0] ? text : NULL;
+}
+
+static void read_node(struct reader *r, uint32_t index, struct psc_slice text, struct psc_draft_node *node)
+{
+    struct psc_slice key, v, shape = {0}, src = {0}, id = {0}, detail = {0}, meta = {0};
+    struct psc_text extra = {0};
+    memset(node, 0, sizeof *node);
+    node->layer = -1;
+    for (int i = 0; i < 4; i++)
+        node->params.perm[i] = i;
+    node->byte = (uint64_t)(text.s - r->file);
+    if (!psc_slice_is_object(text)) {
+        fault_in_node(r, index, text, " must be an object", text);
+        return;
+    }
+    struct psc_cursor c = psc_cursor_open(text);
+    while (psc_cursor_member(&c, &key, &v)) {
+        if (psc_slice_is_key(key, "id"))
+            id = v;
+        else if (psc_slice_is_key(key, "name"))
+            node->name = read_text(r, v);
+        else if (psc_slice_is_key(key, "op"))
+            node->op_name = read_text(r, v);
+        else if (psc_slice_is_key(key, "dtype"))
+            node->dtype_name = read_text(r, v);
+        else if (psc_slice_is_key(key, "backend"))
+            node->backend = read_text(r, v);
+        else if (psc_slice_is_key(key, "shape"))
+            shape = v;
+        else if (psc_slice_is_key(key, "src"))
+            src = v;
+        else if (psc_slice_is_key(key, "detail"))
+            detail = v;
+        else if (psc_slice_is_key(key, "meta"))
+            meta = v;
+        else
+            psc_extra_add(&extra, key, v);
+    }
+    node->meta_json = read_settings(r, meta, node); /* detail has the last word */
+    int32_t meta_layer = node->layer;
+    node->layer = -1;
+    node->detail_json = read_settings(r, detail, node);
+    if (node->layer < 0)
+        node->layer = meta_layer;
+    if (!psc_slice_u64(id, &node->id))
+        fault_in_node(r, index, text, ".id must be a whole number from 0 to 18446744073709551615", id);
+    if (!read_shape(shape, node->shape))
+        fault_in_node(r, index, text, ".shape must be a list of one to four whole numbers", shape);
+    bool bad = false;
+    node->src = read_ids(r, src, &node->src_n, &bad);
+    if (bad)
+        fault_in_node(r, index, text, ".src must be a list of node ids", src);
+    if (extra.n)
+        node->extra_json = keep(r, extra.s);
+    if (extra.failed)
+        r->nomem = true;
+    psc_text_release(&extra);
+}
+
+static void read_nodes(struct reader *r, struct psc_slice list, struct psc_draft *draft)
+{
+    if (!psc_slice_is_array(list)) {
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%snodes must be an array, not %s", r->where, dot(r),
+                       psc_slice_kind(list));
+        return;
+    }
+    struct psc_cursor c = psc_cursor_open(list);
+    size_t n = psc_cursor_count(c);
+    if (n > PSC_NODES_MAX) {
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%snodes has %zu entries, at most %u fit", r->where, dot(r), n,
+                       PSC_NODES_MAX);
+        return;
+    }
+    draft->nodes = psc_arena_alloc(&r->scratch, n ? n : 1, sizeof *draft->nodes);
+    if (!draft->nodes) {
+        r->nomem = true;
+        return;
+    }
+    struct psc_slice v;
+    while (draft->n < n && !r->nomem && psc_cursor_element(&c, &v)) {
+        read_node(r, draft->n, v, &draft->nodes[draft->n]);
+        draft->n++;
+    }
+}
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+static void infer_inputs(struct reader *r, struct psc_draft *draft)
+{
+    uint64_t *ids = psc_arena_alloc(&r->scratch, draft->n ? draft->n : 1, sizeof *ids);
+    if (!ids) {
+        r->nomem = true;
+        return;
+    }
+    for (uint32_t i = 0; i < draft->n; i++)
+        if (draft->nodes[i].op_name && strcmp(draft->nodes[i].op_name, "input") == 0)
+            ids[draft->input_n++] = draft->nodes[i].id;
+    draft->inputs = ids;
+}
+
+static void check_header(struct reader *r, struct psc_slice format, struct psc_slice version)
+{
+    uint64_t v;
+    const char *text = psc_slice_string(&r->scratch, format, &r->nomem);
+    if (text && strcmp(text, "minfer-graph") != 0)
+        psc_report_add(r->report, PSC_WARNING, 0, 0, UINT64_MAX, "%s%sformat is \"%s\", read as \"minfer-graph\"", r->where, dot(r),
+                       text);
+    if (psc_slice_is_null(version))
+        return;
+    if (!psc_slice_u64(version, &v))
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sversion must be the number 1, not %s", r->where, dot(r),
+                       psc_slice_kind(version));
+    else if (v != 1)
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sversion %" PRIu64 ", this program reads 1", r->where, dot(r), v);
+}
+
+static void read_document(struct reader *r, struct psc_slice text, struct psc_draft *draft)
+{
+    struct psc_slice key, v, nodes = {0}, inputs = {0}, outputs = {0}, format = {0}, version = {0};
+    struct psc_text extra = {0};
+    struct psc_cursor c = psc_cursor_open(text);
+    while (psc_cursor_member(&c, &key, &v)) {
+        if (psc_slice_is_key(key, "nodes"))
+            nodes = v;
+        else if (psc_slice_is_key(key, "inputs"))
+            inputs = v;
+        else if (psc_slice_is_key(key, "outputs"))
+            outputs = v;
+        else if (psc_slice_is_key(key, "format"))
+            format = v;
+        else if (psc_slice_is_key(key, "version"))
+            version = v;
+        else if (psc_slice_is_key(key, "kind"))
+            draft->kind = psc_slice_string(&r->scratch, v, &r->nomem);
+        else if (psc_slice_is_key(key, "model"))
+            draft->model = psc_slice_string(&r->scratch, v, &r->nomem);
+        else
+            psc_extra_add(&extra, key, v);
+    }
+    check_header(r, format, version);
+    read_nodes(r, nodes, draft);
+    bool bad = false;
+    draft->inputs = read_ids(r, inputs, &draft->input_n, &bad);
+    draft->outputs = read_ids(r, outputs, &draft->output_n, &bad);
+    if (bad)
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sinputs and outputs must be lists of node ids", r->where, dot(r));
+    if (psc_slice_is_null(inputs))
+        infer_inputs(r, draft);
+    if (extra.n)
+        draft->extra_json = keep(r, extra.s);
+    if (extra.failed)
+        r->nomem = true;
+    psc_text_release(&extra);
+}
+
+enum psc_status psc_graph_read(struct psc_arena *arena, const char *file, struct psc_slice text, const char *where,
+                               struct psc_report *report, struct psc_graph **ret, struct psc_error *reterr)
+{
+    struct reader r = {.file = file, .where = where, .report = report};
+    struct psc_draft draft = {0};
+    size_t faults = report->fault_n;
+    enum psc_status status;
+    read_document(&r, text, &draft);
+    if (r.nomem || report->failed)
+        status = psc_fail_nomem(reterr);
+    else if (report->fault_n > faults)
+        status = psc_report_fail(report, PSC_ERR_GRAPH, reterr);
+    else
+        status = psc_graph_from_draft(arena, &draft, report, ret, reterr);
+    psc_arena_release(&r.scratch);
+    return status;
+}

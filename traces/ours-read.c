@@ -1,0 +1,77 @@
+#include "traces/settings.h"
+#include "traces/trace.h"
+
+#include "core/plan/plan.h"
+
+#include <string.h>
+
+static void read_capture(const struct psc_settings *s, struct psc_phase *phase)
+{
+    const char *text = psc_settings_string(s, "capture");
+    if (text && strcmp(text, "node") == 0)
+        phase->capture = PSC_CAPTURE_NODE;
+    else if (text && strcmp(text, "split") == 0)
+        phase->capture = PSC_CAPTURE_SPLIT;
+}
+
+static void read_slots(const struct psc_settings *s, struct psc_phase *phase)
+{
+    static const char *const names[PSC_SLOTS_N] = {"lowest", "fifo", "lifo", "random"};
+    const char *text = psc_settings_string(s, "slots");
+    for (int i = 0; text && i < PSC_SLOTS_N; i++)
+        if (strcmp(text, names[i]) == 0) {
+            phase->slots = (enum psc_slots)i;
+            phase->has_slots = i != PSC_SLOTS_RANDOM || psc_settings_u64(s, "slots_seed", &phase->slots_seed);
+        }
+}
+
+static const char *keep(struct psc_arena *arena, const char *text, bool *nomem)
+{
+    const char *copy = psc_arena_strdup(arena, text);
+    if (text && !copy)
+        *nomem = true;
+    return copy;
+}
+
+static bool read_settings(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase)
+{
+    struct psc_settings s;
+    bool nomem = false;
+    const char *lesson[3] = {NULL, NULL, NULL};
+    if (!psc_settings_init(&s, text))
+        return false;
+    read_capture(&s, phase);
+    read_slots(&s, phase);
+    phase->true_backend = keep(arena, psc_settings_string(&s, "backend"), &nomem);
+    phase->note = keep(arena, psc_settings_string(&s, "note"), &nomem);
+    psc_settings_strings(&s, "lesson", lesson, 3);
+    for (int i = 0; i < 3; i++)
+        phase->lesson[i] = keep(arena, lesson[i], &nomem);
+    psc_settings_release(&s);
+    return !nomem;
+}
+
+enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase, struct psc_report *report,
+                              struct psc_error *reterr)
+{
+    struct psc_slice key, v;
+    struct psc_text small = {0}; /* the settings; plan and events are too big for a tree */
+    if (!psc_slice_is_object(ours)) {
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "the key \"planscope\" of a phase holds %s, not an object: not read",
+                       psc_slice_kind(ours));
+        return PSC_OK;
+    }
+    struct psc_cursor c = psc_cursor_open(ours);
+    psc_text_add(&small, "{");
+    while (psc_cursor_member(&c, &key, &v)) {
+        if (psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events"))
+            continue;
+        if (small.n > 1)
+            psc_text_add(&small, ",");
+        psc_member_add(&small, key, v);
+    }
+    psc_text_add(&small, "}");
+    bool ok = !small.failed && read_settings(arena, (struct psc_slice){small.s, small.n}, phase);
+    psc_text_release(&small);
+    return ok ? PSC_OK : psc_fail_nomem(reterr);
+}
