@@ -1,8 +1,19 @@
 /* core/debug/history.h: who, when, where: any question about a story in O(log n).
  *
  * Built once from a story: tenancies (one bar of the timeline each), accesses by buffer, live bytes by
- * position. All lookups are binary searches over sorted arrays; at most 256 bytes a tenancy in all.
- * Includes no header above core/event.
+ * position. All lookups are binary searches over sorted arrays, also those that ask for a window of bytes
+ * (core/debug/overlap.h); at most 256 bytes a tenancy in all. Includes no header above core/event.
+ *
+ *     (a + b) * 2 of core/event/event.h, n = 4        first last end   prev_version  next_version
+ *     E0  a     [0,16)                                 -1    2    5    -             -
+ *     E1  b     [0,16)                                 -1    2    5    -             -
+ *     s0  sum   [0,16)                                  2    3    3    -             x2
+ *     s0  x2    [0,16)                                  3    4    5    sum           -
+ *
+ * A tenancy is alive at p when first <= p < end. A persistent region is one tenancy from -1 to the end.
+ * Positions must not decrease over the whole story: several runs count on (PSC_ERR_ORDER otherwise).
+ * Ownership: all in the arena passed in; the story is borrowed. Thread use: a finished history may be read
+ * from any thread.
  */
 #ifndef PSC_CORE_DEBUG_HISTORY_H
 #define PSC_CORE_DEBUG_HISTORY_H
@@ -16,12 +27,12 @@ struct psc_tenancy {
     uint64_t lo, hi;             /* bytes of the buffer */
     int32_t first, last;         /* inclusive positions: first write (fill: -1) .. last access */
     int32_t end;                 /* first position at which the bytes may belong to another: the position of
-                                    the release, of the in-place successor, or n + 1 */
+                                    the in-place successor, one past that of the release, else where the next
+                                    tenant moves in (one past the last access if that is later), else n + 1 */
     uint32_t write_event;        /* the write or fill */
     uint32_t prev_version, next_version; /* in-place chain: tenancy indices or PSC_NONE */
     uint32_t prev_tenant, next_tenant;   /* of overlapping bytes of the same buffer, in time; or PSC_NONE */
 };
-struct psc_access_ref { uint32_t event; }; /* index into story->events */
 
 struct psc_history {
     const struct psc_story *story;       /* borrowed: must outlive the history */
@@ -31,18 +42,21 @@ struct psc_history {
     const uint32_t *value_at;            /* tenancies of a value: value_tenancies[value_at[v] .. value_at[v+1]) */
     const uint32_t *value_tenancies;
     const uint32_t *access_at;           /* accesses of buffer b, in event order: [access_at[b], access_at[b+1]) */
-    const uint32_t *accesses;            /* event indices: fill, write, read, rows, copy, capture, export */
+    const uint32_t *accesses;            /* event indices: fill, write, read, rows, enqueue, copy, capture, export,
+                                            host-read */
     const uint32_t *position_at;         /* events of position p (p >= -1): [position_at[p+1], position_at[p+2]) */
-    const uint64_t *live_bytes;          /* bytes of tenancies alive at position p: [p + 1], p = -1 .. n */
-    uint64_t peak_bytes;
-    int32_t peak_at;                     /* first position that reaches it */
-    /* and what psc_history_* needs inside */
-    const void *priv;
+    /* Bytes at position p, p = -1 .. n: [p + 1]. Persistent, caller-owned and staging buffers count apart. */
+    const uint64_t *live_bytes;          /* of the tenancies alive */
+    const uint64_t *used_bytes;          /* of the buffers with a tenancy alive: what the pool has given out */
+    uint64_t peak_bytes, used_peak_bytes;
+    int32_t peak_at, used_peak_at;       /* first position that reaches it */
+    const struct psc_history_index *index; /* what the lookups need (private) */
 };
 enum psc_status psc_history_build(struct psc_arena *arena, const struct psc_story *story, struct psc_history **ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
 
-/* All return an event index or PSC_NONE. `before` / `after` are exclusive positions. Bytes half-open. */
+/* All return an event index or PSC_NONE. `before` / `after` are exclusive positions. Bytes half-open.
+ * Writers are fills, writes, rows-writes and copies; readers are reads, rows-reads, exports and host reads. */
 uint32_t psc_history_last_writer(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t before);
 uint32_t psc_history_next_writer(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t after);
 uint32_t psc_history_next_reader(const struct psc_history *h, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t after);
@@ -50,7 +64,8 @@ uint32_t psc_history_last_reader(const struct psc_history *h, uint32_t buffer, u
 /* Previous / next access of any kind of a buffer. */
 uint32_t psc_history_next_access(const struct psc_history *h, uint32_t buffer, int32_t after);
 uint32_t psc_history_prev_access(const struct psc_history *h, uint32_t buffer, int32_t before);
-/* The tenancy whose bytes contain `byte` at `position`, or PSC_NONE. */
+/* The tenancy whose bytes contain `byte` at `position`, or PSC_NONE. Of several that overlap (a clobber) the one
+ * written last. */
 uint32_t psc_history_tenant(const struct psc_history *h, uint32_t buffer, uint64_t byte, int32_t position);
 /* Tenancies alive at a position, ascending, at most max written; returns how many there are. */
 uint32_t psc_history_live_at(const struct psc_history *h, int32_t position, uint32_t *ret, uint32_t max);
