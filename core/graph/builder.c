@@ -1,8 +1,10 @@
 #include "core/base/mem.h"
-#include "core/graph/graph.h"
+#include "core/graph/rules.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define SUGAR_SRC 8u /* operands that psc_builder_op takes at most */
 
 struct psc_builder {
     struct psc_arena arena; /* texts and operand lists of the draft */
@@ -133,20 +135,30 @@ psc_node psc_builder_input(struct psc_builder *b, const char *name, enum psc_dty
     return i;
 }
 
+psc_node psc_builder_op(struct psc_builder *b, const char *name, enum psc_op op, const psc_node *src, uint32_t src_n,
+                        const struct psc_params *params)
+{
+    uint64_t shapes[SUGAR_SRC][4], shape[4];
+    if (src_n > SUGAR_SRC)
+        return wrong(b, name, "too many operands: use psc_builder_node");
+    for (uint32_t k = 0; k < src_n; k++) {
+        if (!at(b, src[k]))
+            return wrong(b, name, "an operand does not exist");
+        memcpy(shapes[k], b->nodes[src[k]].shape, sizeof shapes[k]);
+    }
+    if (!psc_op_shape(op, params, (const uint64_t(*)[4])shapes, src_n, shape))
+        return wrong(b, name, "its shape does not follow from its operands and parameters");
+    return psc_builder_node(b, name, op, src, src_n, PSC_F32, shape, params);
+}
+
 psc_node psc_builder_unary(struct psc_builder *b, const char *name, enum psc_op op, psc_node a)
 {
-    const struct psc_draft_node *src = at(b, a);
-    if (!src)
-        return wrong(b, name, "its operand does not exist");
-    return psc_builder_node(b, name, op, &a, 1, PSC_F32, src->shape, NULL);
+    return psc_builder_op(b, name, op, &a, 1, NULL);
 }
 
 psc_node psc_builder_binary(struct psc_builder *b, const char *name, enum psc_op op, psc_node a, psc_node c)
 {
-    const struct psc_draft_node *src = at(b, a);
-    if (!src || !at(b, c))
-        return wrong(b, name, "an operand does not exist");
-    return psc_builder_node(b, name, op, (psc_node[2]){a, c}, 2, PSC_F32, src->shape, NULL);
+    return psc_builder_op(b, name, op, (psc_node[2]){a, c}, 2, NULL);
 }
 
 psc_node psc_builder_view(struct psc_builder *b, const char *name, psc_node parent, uint64_t offset,

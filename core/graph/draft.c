@@ -158,10 +158,10 @@ static enum psc_status resolve_src(struct psc_resolved *r, struct psc_error *ret
     return PSC_OK;
 }
 
-static bool can_be_input(const struct psc_draft_node *node)
+static bool can_be_input(const struct psc_resolved *r, uint32_t i)
 {
-    enum psc_op op = psc_op_from_name(node->op_name);
-    return op == PSC_OP_INPUT || (op == PSC_OP_OTHER && !node->src_n);
+    enum psc_op op = r->facts[i].op;
+    return op == PSC_OP_INPUT || (op == PSC_OP_OTHER && !r->draft->nodes[i].src_n);
 }
 
 static bool resolve_inputs(struct psc_resolved *r)
@@ -177,7 +177,7 @@ static bool resolve_inputs(struct psc_resolved *r)
         if (i == PSC_NONE) {
             psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "input %llu does not exist",
                            (unsigned long long)d->inputs[k]);
-        } else if (!can_be_input(&d->nodes[i])) {
+        } else if (!can_be_input(r, i)) {
             psc_report_add(r->report, PSC_WARNING, 0, 0, d->nodes[i].byte,
                            "input %llu (%s) is computed by the graph (%s); it is not treated as an input",
                            TELL(&d->nodes[i], name), d->nodes[i].op_name ? d->nodes[i].op_name : "no op");
@@ -188,7 +188,7 @@ static bool resolve_inputs(struct psc_resolved *r)
     }
     for (uint32_t i = 0; i < d->n; i++) {
         char name[PSC_DRAFT_NAME];
-        if (listed[i] || psc_op_from_name(d->nodes[i].op_name) != PSC_OP_INPUT)
+        if (listed[i] || r->facts[i].op != PSC_OP_INPUT)
             continue;
         psc_report_add(r->report, PSC_WARNING, 0, 0, d->nodes[i].byte,
                        WHO " is an input that the list of inputs does not name; it is treated as one",
@@ -241,18 +241,17 @@ static void check_shapes(struct psc_resolved *r)
     bool told = false;
     for (uint32_t i = 0; i < d->n; i++) {
         const uint64_t *s = d->nodes[i].shape;
-        enum psc_dtype dtype = psc_dtype_from_name(d->nodes[i].dtype_name);
-        struct psc_size_of *size = &r->sizes[i];
-        if (!count_elements(s, &size->elements) || !psc_dtype_bytes(dtype, size->elements, &size->bytes) ||
-            size->bytes > PSC_BYTES_MAX) {
+        struct psc_draft_fact *fact = &r->facts[i];
+        if (!count_elements(s, &fact->elements) || !psc_dtype_bytes(fact->dtype, fact->elements, &fact->bytes) ||
+            fact->bytes > PSC_BYTES_MAX) {
             char text[160];
-            *size = (struct psc_size_of){0};
+            fact->elements = fact->bytes = 0;
             snprintf(text, sizeof text, "the shape [%llu, %llu, %llu, %llu] is too large: more than 2^60 bytes",
                      (unsigned long long)s[0], (unsigned long long)s[1], (unsigned long long)s[2],
                      (unsigned long long)s[3]);
             fault(r, i, text);
         }
-        total += size->bytes; /* both at most 2^60: no overflow */
+        total += fact->bytes; /* both at most 2^60: no overflow */
         if (total > PSC_BYTES_MAX && !told) {
             fault(r, i, "with this node the graph's tensors need more than 2^60 bytes");
             told = true;
@@ -267,7 +266,7 @@ static void check_operands(struct psc_resolved *r)
     const struct psc_draft *d = r->draft;
     for (uint32_t i = 0; i < d->n; i++) {
         const struct psc_draft_node *node = &d->nodes[i];
-        enum psc_op op = psc_op_from_name(node->op_name);
+        enum psc_op op = r->facts[i].op;
         const struct psc_op_info *info = psc_op_info(op);
         char text[160], name[PSC_DRAFT_NAME];
         uint32_t n = node->src_n;
@@ -293,22 +292,22 @@ static void check_views(struct psc_resolved *r)
     const struct psc_draft *d = r->draft;
     for (uint32_t i = 0; i < d->n; i++) {
         const struct psc_draft_node *node = &d->nodes[i];
-        enum psc_op op = psc_op_from_name(node->op_name);
+        enum psc_op op = r->facts[i].op;
         if (!psc_op_info(op)->is_view || node->src_n != 1 || r->src.at[i + 1] - r->src.at[i] != 1)
             continue;
         psc_node p = r->src.to[r->src.at[i]];
         const struct psc_draft_node *parent = &d->nodes[p];
         uint64_t offset = 0, end;
         uint64_t elements = op == PSC_OP_VIEW ? node->params.view_offset : 0;
-        bool fits = psc_dtype_bytes(psc_dtype_from_name(parent->dtype_name), elements, &offset) &&
-                    psc_add_u64(offset, r->sizes[i].bytes, &end) && end <= r->sizes[p].bytes;
-        r->sizes[i].offset = offset;
+        bool fits = psc_dtype_bytes(r->facts[p].dtype, elements, &offset) &&
+                    psc_add_u64(offset, r->facts[i].bytes, &end) && end <= r->facts[p].bytes;
+        r->facts[i].offset = offset;
         if (fits)
             continue;
         char text[256], name[PSC_DRAFT_NAME];
         snprintf(text, sizeof text, "the view takes %llu bytes from byte %llu of " WHO ", which has only %llu",
-                 (unsigned long long)r->sizes[i].bytes, (unsigned long long)offset, TELL(parent, name),
-                 (unsigned long long)r->sizes[p].bytes);
+                 (unsigned long long)r->facts[i].bytes, (unsigned long long)offset, TELL(parent, name),
+                 (unsigned long long)r->facts[p].bytes);
         fault(r, i, text);
     }
 }
@@ -331,7 +330,7 @@ static void note_unknown(struct psc_resolved *r)
     struct { const char *op; uint32_t first, n; } seen[UNKNOWN_KINDS];
     uint32_t seen_n = 0, more = 0;
     for (uint32_t i = 0; i < d->n; i++) {
-        if (psc_op_from_name(d->nodes[i].op_name) != PSC_OP_OTHER)
+        if (r->facts[i].op != PSC_OP_OTHER)
             continue;
         const char *op = d->nodes[i].op_name ? d->nodes[i].op_name : "";
         uint32_t k = 0;
@@ -364,7 +363,7 @@ static void note_dtypes(struct psc_resolved *r)
     const struct psc_draft *d = r->draft;
     uint32_t first = PSC_NONE, n = 0;
     for (uint32_t i = 0; i < d->n; i++)
-        if (psc_dtype_from_name(d->nodes[i].dtype_name) == PSC_DTYPE_OTHER && !n++)
+        if (r->facts[i].dtype == PSC_DTYPE_OTHER && !n++)
             first = i;
     if (n)
         psc_report_add(r->report, PSC_NOTE, 0, 0, d->nodes[first].byte,
@@ -425,9 +424,13 @@ enum psc_status psc_draft_resolve(struct psc_resolved *r, struct psc_error *rete
 {
     const struct psc_draft *d = r->draft;
     size_t faults = r->report->fault_n; /* of other graphs of the same file */
-    r->sizes = psc_arena_alloc0(r->scratch, d->n, sizeof *r->sizes);
-    if (!r->sizes || !sort_ids(r))
+    r->facts = psc_arena_alloc0(r->scratch, d->n, sizeof *r->facts);
+    if (!r->facts || !sort_ids(r))
         return psc_fail_nomem(reterr);
+    for (uint32_t i = 0; i < d->n; i++) {
+        r->facts[i].op = psc_op_from_name(d->nodes[i].op_name);
+        r->facts[i].dtype = psc_dtype_from_name(d->nodes[i].dtype_name);
+    }
     check_duplicates(r);
     enum psc_status status = resolve_src(r, reterr);
     if (status != PSC_OK)

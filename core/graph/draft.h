@@ -11,14 +11,19 @@
 
 #define PSC_DRAFT_NAME 64 /* bytes of a name that a message shows */
 
-struct psc_size_of { uint64_t elements, bytes, offset; /* offset: bytes into the parent, views only */ };
+struct psc_draft_fact { /* what follows from one node alone */
+    uint64_t elements, bytes;
+    uint64_t offset; /* bytes into the parent, views only */
+    enum psc_op op;
+    enum psc_dtype dtype;
+};
 struct psc_resolved {
     const struct psc_draft *draft;
     struct psc_report *report;
     struct psc_arena *scratch;
     uint32_t *by_id;           /* places by ascending id; NULL when every id is its place */
     struct psc_edges src;
-    struct psc_size_of *sizes;
+    struct psc_draft_fact *facts;
     psc_node *inputs, *outputs;
     uint32_t input_n, output_n;
     psc_node *order;           /* place of the node at each position; NULL: as listed */

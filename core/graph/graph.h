@@ -134,8 +134,10 @@ struct psc_draft {
 };
 /* Checks everything and reports every fault in one pass: duplicate ids (both places), dangling src,
  * inputs, outputs, cycles (each as "1 -> 2 -> 3 -> 1"), shapes that overflow, views outside their
- * parent, operand counts, an input that has operands. Warnings: unused inputs, unknown ops, list
- * order that is not topological (the graph is then ordered by id, if that is).
+ * parent, too few operands, an input that has operands. Warnings: unused inputs, inputs that the list
+ * does not name, too many operands, list order that is not topological (the graph is then ordered by id
+ * if that is, else by the operands). Notes: unknown ops and dtypes, shapes that break the rule of their op.
+ * report may be NULL.
  * Copies all strings. Returns PSC_ERR_GRAPH (report holds the faults), PSC_ERR_NOMEM,
  * PSC_ERR_TOO_BIG. */
 enum psc_status psc_graph_from_draft(struct psc_arena *arena, const struct psc_draft *draft,
@@ -156,7 +158,9 @@ psc_node psc_builder_input(struct psc_builder *b, const char *name, enum psc_dty
 psc_node psc_builder_node(struct psc_builder *b, const char *name, enum psc_op op,
                           const psc_node *src, uint32_t src_n, enum psc_dtype dtype,
                           const uint64_t shape[4], const struct psc_params *params);
-/* Shape-aware sugar: the out shape follows the table of core/graph/op.h. */
+/* Shape-aware sugar: an f32 node whose out shape follows the rule of core/graph/rules.h. */
+psc_node psc_builder_op(struct psc_builder *b, const char *name, enum psc_op op, const psc_node *src,
+                        uint32_t src_n, const struct psc_params *params);
 psc_node psc_builder_unary(struct psc_builder *b, const char *name, enum psc_op op, psc_node a);
 psc_node psc_builder_binary(struct psc_builder *b, const char *name, enum psc_op op, psc_node a, psc_node c);
 psc_node psc_builder_view(struct psc_builder *b, const char *name, psc_node parent, uint64_t offset,
@@ -190,6 +194,8 @@ struct psc_split {
 enum psc_status psc_graph_splits(struct psc_arena *arena, const struct psc_graph *g,
                                  const struct psc_split **ret, uint32_t *ret_n) PSC_MUST_CHECK;
 
+/* True when every field is the same, texts by content. */
+bool psc_params_equal(const struct psc_params *a, const struct psc_params *b);
 /* True when the two graphs have the same op, out shape and src in every node. */
 bool psc_graph_same_structure(const struct psc_graph *a, const struct psc_graph *b);
 

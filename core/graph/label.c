@@ -62,8 +62,9 @@ static const char *rope_label(const struct psc_graph *g, psc_node i)
 /* True when the name was made by the engine from op and weight and says less than they do. */
 static bool is_plain(const struct psc_node_info *node)
 {
+    const char *weight = node->params->weight;
     return !strcmp(node->name, node->op_name) || !strncmp(node->name, "matmul_", 7) ||
-           (node->op == PSC_OP_SWIGLU && !strcmp(node->name, "mul"));
+           (weight && !strcmp(node->name, weight)) || (node->op == PSC_OP_SWIGLU && !strcmp(node->name, "mul"));
 }
 
 const char *psc_node_label(const struct psc_graph *g, psc_node i, char *buf, size_t size)
