@@ -30,7 +30,8 @@ enum psc_status psc_doc_load_step(const struct psc_doc *doc, uint32_t phase, uin
 {
     uint32_t n = psc_doc_step_n(doc, phase);
     if (step >= n || !doc->steps.load)
-        return psc_fail(reterr, PSC_ERR_USAGE, "phase %u has %u steps; there is no step %u", phase, n, step);
+        return psc_fail(reterr, PSC_ERR_USAGE, "phase %u has %u step%s; there is no step %u", phase, n, n == 1 ? "" : "s",
+                        step);
     return doc->steps.load(doc->steps.ctx, phase, step, arena, ret, reterr);
 }
 
