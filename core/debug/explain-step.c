@@ -1,0 +1,217 @@
+/* Sentences about one position and one recorded value. */
+#include "core/debug/explain-words.h"
+
+#define LIST_SHOWN 3
+
+static void say_live(struct psc_text *out, const struct psc_analysis *a, int32_t position)
+{
+    const struct psc_history *h = a->history;
+    uint64_t now = h->used_bytes[position + 1], before = position >= 0 ? h->used_bytes[position] : 0;
+
+    psc_text_add(out, "live ");
+    psc_say_bytes(out, now);
+    if (now != before) {
+        psc_text_add(out, now > before ? " (+" : " (-");
+        psc_say_bytes(out, now > before ? now - before : before - now);
+        psc_text_add(out, ")");
+    }
+    if (h->used_peak_bytes)
+        psc_text_addf(out, ", %u %% of peak", (unsigned)((double)now * 100.0 / (double)h->used_peak_bytes + 0.5));
+}
+
+/* What the events of one kind do at a position: "writes b9 [0x13400, +38.0 KiB]". */
+static void say_events(struct psc_text *out, const struct psc_analysis *a, uint32_t from, uint32_t to, bool frees)
+{
+    const struct psc_story *story = a->story;
+    uint32_t n = 0;
+
+    for (uint32_t i = from; i < to; i++) {
+        const struct psc_event *e = &story->events[i];
+        bool writes = e->kind == PSC_EV_WRITE || e->kind == PSC_EV_ROWS_WRITE;
+        if (e->buffer == PSC_NONE || (frees ? e->kind != PSC_EV_RELEASE : !writes))
+            continue;
+        if (n++ >= LIST_SHOWN)
+            continue;
+        psc_text_add(out, n > 1 ? ", " : frees ? "frees " : "writes ");
+        if (!frees) {
+            const struct psc_buffer *buffer = &story->buffers[e->buffer];
+            psc_say_buffer(out, buffer);
+            if (e->kind == PSC_EV_ROWS_WRITE) {
+                psc_text_add(out, " rows");
+                continue;
+            }
+            psc_text_addf(out, " [0x%05llx, +", (unsigned long long)(buffer->base + e->lo));
+            psc_say_bytes(out, e->hi - e->lo);
+            psc_text_add(out, "]");
+        } else if (e->value != PSC_NONE) {
+            psc_say_value(out, a, e->value);
+            psc_text_add(out, " (");
+            psc_say_buffer(out, &story->buffers[e->buffer]);
+            psc_text_add(out, ")");
+        } else {
+            psc_say_buffer(out, &story->buffers[e->buffer]);
+        }
+    }
+    if (n > LIST_SHOWN)
+        psc_text_addf(out, " and %u more", n - LIST_SHOWN);
+    if (n)
+        psc_text_add(out, "; ");
+}
+
+/* "over #416 add, still needed by #429 get_rows; " for each finding whose damage is done here. */
+static void say_damage(struct psc_text *out, const struct psc_analysis *a, int32_t position)
+{
+    const struct psc_check *c = &a->check;
+    uint32_t lo = 0, hi = c->finding_n;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (c->findings[mid].position < position)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo >= c->finding_n || c->findings[lo].position != position)
+        return;
+    psc_text_add(out, "\xe2\x9a\xa0 ");
+    psc_explain_finding(out, a, &c->findings[lo]);
+    psc_text_add(out, " ");
+}
+
+static void say_subject(struct psc_text *out, const struct psc_analysis *a, int32_t position)
+{
+    const struct psc_graph *g = a->phase->graph;
+    char label[128];
+
+    if (position < 0) {
+        psc_text_add(out, "Before the first op: the host fills the inputs; ");
+        return;
+    }
+    if ((uint32_t)position >= a->story->position_n) {
+        psc_text_add(out, "After the last op: the host reads the outputs; ");
+        return;
+    }
+    psc_node node = a->story->order ? a->story->order[position] : (psc_node)position;
+    if (!g || node >= g->n) {
+        psc_text_addf(out, "Step %d: ", position);
+        return;
+    }
+    const struct psc_node_info *n = &g->nodes[node];
+    psc_text_addf(out, "#%llu %s \xe2\x86\x92 %s", (unsigned long long)n->id, n->op_name,
+                  psc_node_label(g, node, label, sizeof label));
+    if (n->layer >= 0)
+        psc_text_addf(out, ", layer %d", n->layer);
+    psc_text_add(out, ": ");
+    if (n->op == PSC_OP_INPUT)
+        psc_text_add(out, "an input, filled before the first op; ");
+    else if (n->root != node && a->plan && a->plan->places[node].reason == PSC_WHY_VIEW)
+        psc_text_add(out, "a view, moves nothing; ");
+    else if (a->plan && (a->plan->places[node].reason == PSC_WHY_DEAD || a->plan->places[node].reason == PSC_WHY_EMPTY))
+        psc_text_add(out, "no buffer, skipped; ");
+}
+
+void psc_explain_position(struct psc_text *out, const struct psc_analysis *a, int32_t position)
+{
+    const struct psc_history *h = a->history;
+
+    if (!h || position < -1 || position > (int64_t)a->story->position_n)
+        return;
+    uint32_t from = h->position_at[position + 1], to = h->position_at[position + 2];
+    say_subject(out, a, position);
+    say_events(out, a, from, to, false);
+    say_damage(out, a, position);
+    say_events(out, a, from, to, true);
+    say_live(out, a, position);
+}
+
+/* ---- recorded values ------------------------------------------------------------------------------------------ */
+
+/* Tenancies of the buffer that begin in (after, last]. */
+static uint32_t later_tenants(const struct psc_history *h, uint32_t buffer, int32_t after, int32_t last)
+{
+    uint32_t bounds[2];
+
+    for (int i = 0; i < 2; i++) {
+        uint32_t lo = h->buffer_at[buffer], hi = h->buffer_at[buffer + 1];
+        while (lo < hi) {
+            uint32_t mid = lo + (hi - lo) / 2;
+            if (h->tenancies[mid].first <= (i ? last : after))
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        bounds[i] = lo;
+    }
+    return bounds[1] - bounds[0];
+}
+
+/* The last position of the node's split. */
+static int32_t split_end(const struct psc_analysis *a, psc_node node)
+{
+    const struct psc_plan *plan = a->plan;
+    uint32_t lo = 0, hi = plan ? plan->split_n : 0;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (plan->splits[mid].last < node)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return plan && lo < plan->split_n ? (int32_t)plan->splits[lo].last : (int32_t)a->story->position_n;
+}
+
+static void say_when_copied(struct psc_text *out, const struct psc_analysis *a, psc_node node)
+{
+    const struct psc_history *h = a->history;
+    uint32_t value = h ? psc_history_value_of_node(h, node) : PSC_NONE;
+    uint32_t tenancy = value == PSC_NONE ? PSC_NONE : psc_history_of_value(h, value);
+
+    if (a->phase->capture == PSC_CAPTURE_NODE)
+        return;
+    psc_text_addf(out, ": %s copies records at the end of the split",
+                  psc_backend_word(psc_node_backend_name(a->phase->graph, node)));
+    if (tenancy == PSC_NONE)
+        return;
+    const struct psc_tenancy *t = &h->tenancies[tenancy];
+    uint32_t n = later_tenants(h, t->buffer, t->first, split_end(a, node));
+    if (!n)
+        return;
+    psc_text_addf(out, ", after %u more %s to ", n, n == 1 ? "write" : "writes");
+    psc_say_buffer(out, &a->story->buffers[t->buffer]);
+}
+
+void psc_explain_record(struct psc_text *out, const struct psc_analysis *a, const struct psc_record_verdict *v)
+{
+    const struct psc_graph *g = a->phase->graph;
+
+    if (!g || v->node >= g->n)
+        return;
+    switch (v->verdict) {
+    case PSC_RECORD_OWN:
+        psc_say_node(out, g, v->node);
+        psc_text_add(out, ": its own value");
+        if (v->evidence & PSC_BY_CAPTURE)
+            psc_text_add(out, ", copied right after the op");
+        else if (v->evidence & PSC_BY_INPUT)
+            psc_text_add(out, ", filled by the host and kept for the whole run");
+        else if (v->evidence & (PSC_BY_REPLAY | PSC_BY_POLICIES))
+            psc_text_add(out, ", nothing wrote over it before the copy");
+        break;
+    case PSC_RECORD_OVERWRITTEN:
+        psc_text_add(out, "Not its own value. Holds ");
+        if (v->holds == PSC_NONE)
+            psc_text_add(out, "another op's, not known which");
+        else
+            psc_say_node_layer(out, g, v->holds);
+        say_when_copied(out, a, v->node);
+        break;
+    case PSC_RECORD_UNKNOWN:
+        psc_say_node(out, g, v->node);
+        psc_text_add(out, ": not known whether this is its own value; slot policies disagree and no other record decides");
+        break;
+    }
+    psc_text_add(out, ".");
+    if (v->verdict != PSC_RECORD_UNKNOWN && (v->evidence & (PSC_BY_GROUP | PSC_BY_ARITHMETIC | PSC_BY_MISFIT)))
+        psc_text_add(out, " Confirmed by values.");
+}
