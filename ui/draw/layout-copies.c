@@ -1,0 +1,122 @@
+#include "ui/draw/layout-parts.h"
+
+#include "core/base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define THICK_BYTES (1u << 20) /* copies from 1 MiB on are drawn thick */
+
+static void put_hold(struct psc_layout *l, float x0, float y0, float x1, float y1, enum psc_colour colour,
+                     enum psc_pattern pattern, enum psc_colour pattern_colour)
+{
+    x0 = fmaxf(x0, l->frame.data_x), x1 = fminf(x1, l->frame.data_x + l->frame.data_w);
+    if (x1 <= x0 || y1 <= y0)
+        return;
+    if (!psc_grow(&l->holds, l->hold_n + 1, &l->hold_cap, sizeof *l->holds)) {
+        l->failed = true;
+        return;
+    }
+    l->holds[l->hold_n++] = (struct psc_fill){{x0, y0, x1, y1}, (uint8_t)colour, (uint8_t)pattern, (uint8_t)pattern_colour, 255};
+}
+
+static uint32_t first_copy_from(const struct psc_scene *s, double position)
+{
+    uint32_t lo = 0, hi = s->copy_n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (s->copies[mid].enqueue < position)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool band_of(const struct psc_layout *l, uint32_t row, uint32_t bar, float *y0, float *y1)
+{
+    const struct psc_track *p = row == PSC_NONE ? NULL : psc_layout_track(l, row);
+    if (!p || bar == PSC_NONE)
+        return false;
+    const struct psc_tenancy *t = &l->scene->source.history->tenancies[bar];
+    float foot;
+    psc_track_band(l, p, t->lo, t->hi, y0, y1, &foot);
+    return true;
+}
+
+/* A queued copy: line in the gap, ghost until the wait, thick edge at the wait, stripes on its source. */
+static void one_copy(struct psc_layout *l, uint32_t index, uint32_t slot)
+{
+    const struct psc_scene_copy *c = &l->scene->copies[index];
+    float sy0, sy1, ty0, ty1;
+    bool source = band_of(l, c->source_row, c->source_bar, &sy0, &sy1);
+    bool target = band_of(l, c->staging_row, c->staging_bar, &ty0, &ty1);
+    float enqueue = (float)psc_axis_left(&l->axis, c->enqueue), gap = enqueue - (float)l->axis.gap;
+    float wait = (float)psc_axis_left(&l->axis, c->wait), room = (float)l->axis.gap;
+    float x = gap + room * 0.18f + fminf(8, room / 8) * (float)(slot % 4);
+    if (source)
+        put_hold(l, gap, sy0 + 1, wait, sy1 - 1, PSC_COL_STAGE_FILL, PSC_STRIPES, PSC_COL_COPY_LINE);
+    if (!target)
+        return;
+    float box = enqueue - room * 0.55f + fminf(8, room / 8) * (float)(slot % 4) * 0.4f;
+    if (ty1 - ty0 >= 7 && box >= l->frame.data_x - 200) {
+        put_hold(l, box, ty0, wait, ty1, PSC_COL_CANVAS, PSC_STRIPES, PSC_COL_STAGE_EDGE);
+        put_hold(l, wait - 1, ty0 - 1, wait + 2, ty1 + 1, PSC_COL_STAGE_EDGE, PSC_SOLID, PSC_COL_NONE);
+        if (box >= l->frame.data_x && l->axis.gap >= 20) {
+            struct psc_mark *m = psc_put_mark(l, PSC_MARK_COPY, box, (ty0 + ty1) / 2, 10);
+            if (m)
+                m->row = c->staging_row, m->position = c->enqueue;
+        }
+    }
+    if (source && !l->view.hide_copies && x >= l->frame.data_x && x <= l->frame.data_x + l->frame.data_w) {
+        if (!psc_grow(&l->copy_lines, l->copy_line_n + 1, &l->copy_line_cap, sizeof *l->copy_lines)) {
+            l->failed = true;
+            return;
+        }
+        l->copy_lines[l->copy_line_n++] = (struct psc_copy_line){x, (sy0 + sy1) / 2, box, (ty0 + ty1) / 2,
+                                                                 c->bytes >= THICK_BYTES ? 4 : 2, index};
+    }
+}
+
+/* "3 copies, 1.93 MiB" in the strip between the lanes, one for each boundary. */
+static void boundary_text(struct psc_layout *l, uint32_t first, uint32_t n)
+{
+    const struct psc_scene *s = l->scene;
+    uint64_t bytes = 0;
+    for (uint32_t i = first; i < first + n; i++)
+        bytes += s->copies[i].bytes;
+    char text[64], size[24];
+    psc_bytes_text(bytes, size, sizeof size);
+    snprintf(text, sizeof text, n == 1 ? "%s" : "%s \xc2\xb7 %u copies", size, n);
+    double x = psc_axis_left(&l->axis, s->copies[first].enqueue) + 6, width = psc_text_width(l, PSC_FONT_AXIS_BOLD, text);
+    double next = x + width + 12;
+    for (uint32_t i = l->axis.gap_at; i < l->axis.gap_end; i++)
+        if (s->gaps[i] > s->copies[first].enqueue) {
+            next = psc_axis_left(&l->axis, s->gaps[i]) - l->axis.gap;
+            break;
+        }
+    if (x < l->frame.data_x || x + width + 10 > fmin(next + l->axis.gap, l->frame.data_x + l->frame.data_w))
+        return;
+    for (size_t i = 0; i < l->track_n; i++) {
+        if (l->tracks[i].kind != PSC_TRACK_STRIP)
+            continue;
+        struct psc_label *label = psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_LEFT, PSC_COL_INK, text, x + 6,
+                                                (l->tracks[i].y0 + l->tracks[i].y1) / 2);
+        if (label)
+            label->ground = PSC_COL_CANVAS;
+        break;
+    }
+}
+
+void psc_layout_copies(struct psc_layout *l)
+{
+    const struct psc_scene *s = l->scene;
+    uint32_t i = first_copy_from(s, l->axis.lo - 64); /* an earlier one may still be pending */
+    while (i < s->copy_n && s->copies[i].enqueue < l->axis.hi + 1) {
+        uint32_t first = i;
+        for (; i < s->copy_n && s->copies[i].enqueue == s->copies[first].enqueue; i++)
+            if (l->axis.gap >= 6)
+                one_copy(l, i, i - first);
+        boundary_text(l, first, i - first);
+    }
+}
