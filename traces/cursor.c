@@ -2,6 +2,7 @@
 
 #include "traces/json-write.h"
 #include "traces/number.h"
+#include "traces/scan.h"
 #include "traces/utf8.h"
 
 #include <math.h>
@@ -268,45 +269,46 @@ static size_t unescape(const char *p, size_t n, char *out, size_t *ret_n)
     return used;
 }
 
-/* Decodes into out (NULL: only counts). Returns the length. */
-static size_t decode(const char *s, size_t n, char *out)
+/* The uncommon byte at s: decoded into piece. Returns the bytes read. */
+static size_t decode_special(const char *s, size_t n, char piece[8], size_t *ret_n)
 {
-    size_t length = 0;
-    for (size_t i = 0; i < n;) {
-        char piece[8];
-        size_t piece_n = 1, used = 1;
-        unsigned char c = (unsigned char)s[i];
-        piece[0] = s[i];
-        if (c == '\\') {
-            used = unescape(s + i, n - i, piece, &piece_n);
-        } else if (c < 0x20) {
-            const char *letter = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
-            piece_n = letter ? 2 : 4;
-            if (letter)
-                memcpy(piece, letter, 2);
-            else
-                snprintf(piece, sizeof piece, "\\x%02x", (unsigned)c);
-        } else if (c >= 0x80) {
-            used = psc_utf8_length(s + i, n - i);
-            memcpy(piece, used ? s + i : PSC_UTF8_REPLACEMENT, used ? used : 3);
-            piece_n = used ? used : 3;
-            used = used ? used : 1;
-        }
-        if (out)
-            memcpy(out + length, piece, piece_n);
-        length += piece_n;
-        i += used;
+    unsigned char c = (unsigned char)s[0];
+    if (c == '\\')
+        return unescape(s, n, piece, ret_n);
+    if (c < 0x20) {
+        *ret_n = c == '\n' || c == '\r' || c == '\t' ? 2 : 4;
+        if (*ret_n == 2)
+            memcpy(piece, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t", 2);
+        else
+            snprintf(piece, 8, "\\x%02x", (unsigned)c);
+        return 1;
     }
-    return length;
+    size_t length = psc_utf8_length(s, n);
+    *ret_n = length ? length : 3;
+    memcpy(piece, length ? s : PSC_UTF8_REPLACEMENT, *ret_n);
+    return length ? length : 1;
 }
 
-/* No byte of the text needs decoding. */
-static bool is_plain(const char *s, size_t n)
+size_t psc_string_decode(const char *s, size_t n, size_t *at, size_t piece, char *out)
 {
-    for (size_t i = 0; i < n; i++)
-        if (s[i] == '\\' || (unsigned char)s[i] < 0x20 || (unsigned char)s[i] >= 0x80)
-            return false;
-    return true;
+    size_t length = 0, i = *at, stop = piece < n - i ? i + piece : n;
+    while (i < stop) {
+        size_t run = psc_string_stop(s, i, stop);
+        if (out)
+            memcpy(out + length, s + i, run - i);
+        length += run - i;
+        i = run;
+        if (i >= stop)
+            break;
+        char decoded[8] = {s[i]};
+        size_t decoded_n = 1;
+        i += s[i] == '"' ? 1 : decode_special(s + i, n - i, decoded, &decoded_n); /* a quote only in broken text */
+        if (out)
+            memcpy(out + length, decoded, decoded_n);
+        length += decoded_n;
+    }
+    *at = i;
+    return length;
 }
 
 bool psc_slice_is_key(struct psc_slice key, const char *name)
@@ -319,7 +321,7 @@ bool psc_slice_is_key(struct psc_slice key, const char *name)
     char text[256];
     if (key.n * 6 > sizeof text)
         return false;
-    size_t length = decode(key.s, key.n, text);
+    size_t at = 0, length = psc_string_decode(key.s, key.n, &at, key.n, text);
     return length == n && memcmp(text, name, n) == 0;
 }
 
@@ -327,21 +329,16 @@ const char *psc_slice_string(struct psc_arena *arena, struct psc_slice v, bool *
 {
     if (!psc_slice_is_string(v) || v.n < 2)
         return NULL;
-    const char *s = v.s + 1;
-    size_t n = v.n - 2;
-    char *text;
-    if (is_plain(s, n)) {
-        text = psc_arena_strndup(arena, s, n);
-    } else {
-        size_t length = decode(s, n, NULL);
-        text = psc_arena_alloc(arena, length + 1, 1);
-        if (text) {
-            decode(s, n, text);
-            text[length] = '\0';
-        }
-    }
-    if (!text)
+    size_t at = 0, n = v.n - 2;
+    size_t length = psc_string_decode(v.s + 1, n, &at, n, NULL);
+    char *text = psc_arena_alloc(arena, length + 1, 1);
+    if (!text) {
         *ret_nomem = true;
+        return NULL;
+    }
+    at = 0;
+    psc_string_decode(v.s + 1, n, &at, n, text);
+    text[length] = '\0';
     return text;
 }
 

@@ -56,6 +56,9 @@ float psc_slice_f32(struct psc_slice v); /* the quick form, for samples */
  * apart; it is only ever set). Invalid UTF-8, lone surrogates: U+FFFD. Raw control characters and \u0000 become
  * visible escapes ("\x1b"). */
 const char *psc_slice_string(struct psc_arena *arena, struct psc_slice v, bool *ret_nomem);
+/* The decoder behind it, in pieces: decodes about `piece` bytes of s[0..n) (a string without its quotes) from *at on,
+ * moves *at, and returns the bytes put into out (NULL: only counted). */
+size_t psc_string_decode(const char *s, size_t n, size_t *at, size_t piece, char *out);
 /* Any value as compact JSON text (see psc_json_raw). */
 const char *psc_slice_json(struct psc_arena *arena, struct psc_slice v, bool *ret_nomem);
 /* Adds `"key":value` as compact JSON; the second form puts a comma before it unless the text is empty. */

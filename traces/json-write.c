@@ -131,18 +131,18 @@ static void add_quoted(struct psc_text *out, const char *s, size_t n)
     psc_text_add_n(out, "\"", 1);
 }
 
-void psc_json_key(struct psc_json *j, const char *key)
+static void after_key(struct psc_json *j)
 {
-    psc_json_key_n(j, key, strlen(key));
+    psc_text_add_n(&j->out, ": ", j->pretty ? 2 : 1);
+    j->after_key = true;
 }
 
-void psc_json_key_n(struct psc_json *j, const char *key, size_t n)
+void psc_json_key(struct psc_json *j, const char *key)
 {
     assert(!j->after_key);
     begin_element(j);
-    add_quoted(&j->out, key, n);
-    psc_text_add_n(&j->out, ": ", j->pretty ? 2 : 1);
-    j->after_key = true;
+    add_quoted(&j->out, key, strlen(key));
+    after_key(j);
 }
 
 void psc_json_string(struct psc_json *j, const char *s)
@@ -152,12 +152,6 @@ void psc_json_string(struct psc_json *j, const char *s)
         add_quoted(&j->out, s, strlen(s));
     else
         psc_text_add_n(&j->out, "null", 4);
-}
-
-void psc_json_string_n(struct psc_json *j, const char *s, size_t n)
-{
-    begin_element(j);
-    add_quoted(&j->out, s, n);
 }
 
 void psc_json_u64(struct psc_json *j, uint64_t v)
@@ -218,9 +212,19 @@ static void add_literal(struct psc_text *out, const char *s, size_t n)
             run++;
         psc_text_add_n(out, s + i, run - i);
         i = run;
-        if (i < n)
+        if (i < n) /* a control character or a byte above 0x7f: no quote, no backslash */
             i += add_escaped(out, s + i, n - i);
     }
+}
+
+void psc_json_key_raw(struct psc_json *j, const char *key, size_t n)
+{
+    assert(!j->after_key);
+    begin_element(j);
+    psc_text_add_n(&j->out, "\"", 1);
+    add_literal(&j->out, key, n);
+    psc_text_add_n(&j->out, "\"", 1);
+    after_key(j);
 }
 
 void psc_json_raw(struct psc_json *j, const char *json)

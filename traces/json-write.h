@@ -33,9 +33,8 @@ void psc_json_end_object(struct psc_json *j); /* } */
 void psc_json_array(struct psc_json *j);      /* [ */
 void psc_json_end_array(struct psc_json *j);  /* ] */
 void psc_json_key(struct psc_json *j, const char *key);
-void psc_json_key_n(struct psc_json *j, const char *key, size_t n);
+void psc_json_key_raw(struct psc_json *j, const char *key, size_t n); /* as it stands in JSON text, without quotes */
 void psc_json_string(struct psc_json *j, const char *s); /* NULL writes null */
-void psc_json_string_n(struct psc_json *j, const char *s, size_t n);
 void psc_json_u64(struct psc_json *j, uint64_t v);
 void psc_json_i64(struct psc_json *j, int64_t v);
 void psc_json_f64(struct psc_json *j, double v); /* as serde_json prints: 1.0, 0.125, 9.999999974752427e-7, 1e16 */

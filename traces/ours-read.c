@@ -1,7 +1,8 @@
-#include "traces/settings.h"
-#include "traces/trace.h"
-
 #include "core/plan/plan.h"
+#include "traces/plan-json.h"
+#include "traces/settings.h"
+#include "traces/story-json.h"
+#include "traces/trace.h"
 
 #include <string.h>
 
@@ -51,20 +52,53 @@ static bool read_settings(struct psc_arena *arena, struct psc_slice text, struct
     return !nomem;
 }
 
-enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase, struct psc_report *report,
-                              struct psc_error *reterr)
+/* A part that cannot be used is a warning: the trace itself is as good as without it. */
+static enum psc_status tolerate(enum psc_status status, const char *part, const struct psc_error *err, struct psc_report *report,
+                                struct psc_error *reterr)
+{
+    if (status == PSC_ERR_NOMEM)
+        return psc_fail_nomem(reterr);
+    if (status != PSC_OK)
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "planscope.%s is not used: %s", part, err->text);
+    return PSC_OK;
+}
+
+static enum psc_status read_plan(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase, struct psc_report *report,
+                                 struct psc_error *reterr)
+{
+    struct psc_arena scratch = {0};
+    struct psc_foreign foreign;
+    struct psc_error err;
+    enum psc_status status = psc_plan_read_slice(&scratch, text, &foreign, &err);
+    if (status == PSC_OK)
+        status = phase->graph ? psc_plan_from_foreign(arena, phase->graph, &foreign, &phase->plan, &err)
+                              : psc_fail(&err, PSC_ERR_PLAN, "the phase has no graph");
+    status = tolerate(status, "plan", &err, report, reterr);
+    psc_arena_release(&scratch);
+    return status;
+}
+
+static enum psc_status read_events(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase, struct psc_report *report,
+                                   struct psc_error *reterr)
+{
+    struct psc_error err;
+    enum psc_status status = psc_story_read(arena, text, phase->graph, &phase->story, &err);
+    return tolerate(status, "events", &err, report, reterr);
+}
+
+static bool is_big(struct psc_slice key)
+{
+    return psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events");
+}
+
+static enum psc_status read_small(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase, struct psc_error *reterr)
 {
     struct psc_slice key, v;
-    struct psc_text small = {0}; /* the settings; plan and events are too big for a tree */
-    if (!psc_slice_is_object(ours)) {
-        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "the key \"planscope\" of a phase holds %s, not an object: not read",
-                       psc_slice_kind(ours));
-        return PSC_OK;
-    }
+    struct psc_text small = {0};
     struct psc_cursor c = psc_cursor_open(ours);
     psc_text_add(&small, "{");
     while (psc_cursor_member(&c, &key, &v)) {
-        if (psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events"))
+        if (is_big(key))
             continue;
         if (small.n > 1)
             psc_text_add(&small, ",");
@@ -74,4 +108,21 @@ enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, st
     bool ok = !small.failed && read_settings(arena, (struct psc_slice){small.s, small.n}, phase);
     psc_text_release(&small);
     return ok ? PSC_OK : psc_fail_nomem(reterr);
+}
+
+enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase, struct psc_report *report,
+                              struct psc_error *reterr)
+{
+    if (!psc_slice_is_object(ours)) {
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "the key \"planscope\" of a phase holds %s, not an object: not read",
+                       psc_slice_kind(ours));
+        return PSC_OK;
+    }
+    struct psc_slice plan = psc_slice_find(ours, "plan"), events = psc_slice_find(ours, "events");
+    enum psc_status status = read_small(arena, ours, phase, reterr);
+    if (status == PSC_OK && !psc_slice_is_null(plan))
+        status = read_plan(arena, plan, phase, report, reterr);
+    if (status == PSC_OK && !psc_slice_is_null(events))
+        status = read_events(arena, events, phase, report, reterr);
+    return status;
 }

@@ -56,3 +56,32 @@ void psc_source_drop(struct psc_source *source, size_t done)
     madvise((void *)(uintptr_t)(source->s + source->kept), end - source->kept, MADV_DONTNEED);
     source->kept = end;
 }
+
+/* Decodes v into out (NULL: counts), letting pages go on the way. */
+static size_t decode_long(const struct psc_source *source, struct psc_slice v, char *out)
+{
+    size_t at = 0, n = v.n - 2, length = 0, begin = (size_t)(v.s + 1 - source->s);
+    while (at < n) {
+        size_t from = (begin + at + DROP_PIECE - 1) & ~(DROP_PIECE - 1);
+        length += psc_string_decode(v.s + 1, n, &at, DROP_PIECE, out ? out + length : NULL);
+        size_t to = (begin + at) & ~(DROP_PIECE - 1);
+        if (from >= DROP_PIECE && to >= from) /* the piece before this one is done too */
+            madvise((void *)(uintptr_t)(source->s + from - DROP_PIECE), to - from + DROP_PIECE, MADV_DONTNEED);
+    }
+    return length;
+}
+
+const char *psc_source_string(const struct psc_source *source, struct psc_arena *arena, struct psc_slice v, bool *ret_nomem)
+{
+    if (!source->mapped || v.n < 2 * DROP_PIECE || !psc_slice_is_string(v))
+        return psc_slice_string(arena, v, ret_nomem);
+    size_t length = decode_long(source, v, NULL);
+    char *text = psc_arena_alloc(arena, length + 1, 1);
+    if (!text) {
+        *ret_nomem = true;
+        return NULL;
+    }
+    decode_long(source, v, text);
+    text[length] = '\0';
+    return text;
+}

@@ -6,10 +6,7 @@
 #ifndef PSC_TRACES_SOURCE_H
 #define PSC_TRACES_SOURCE_H
 
-#include "core/base/status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "traces/cursor.h"
 
 struct psc_source {
     const char *s;
@@ -23,5 +20,7 @@ enum psc_status psc_source_map(struct psc_source *source, const char *path, stru
 void psc_source_release(struct psc_source *source); /* {0} is fine */
 /* Pages before `done` may leave memory; they come back from the file when read. */
 void psc_source_drop(struct psc_source *source, size_t done);
+/* psc_slice_string for strings of any length: of a long one, pages leave memory as soon as they are decoded. */
+const char *psc_source_string(const struct psc_source *source, struct psc_arena *arena, struct psc_slice v, bool *ret_nomem);
 
 #endif

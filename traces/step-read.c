@@ -190,8 +190,8 @@ static bool read_top(struct psc_arena *arena, struct psc_slice list, struct psc_
     return true;
 }
 
-enum psc_status psc_step_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph, struct psc_step *ret,
-                              struct psc_error *reterr)
+enum psc_status psc_step_read(struct psc_arena *arena, const struct psc_source *source, struct psc_slice text,
+                              const struct psc_graph *graph, struct psc_step *ret, struct psc_error *reterr)
 {
     struct psc_slice key, v, nodes = {0}, top = {0}, words = {0};
     struct psc_step step = {.text = ""};
@@ -210,7 +210,7 @@ enum psc_status psc_step_read(struct psc_arena *arena, struct psc_slice text, co
             step.has_token = psc_slice_i64(v, &step.token);
     }
     if (words.n) {
-        const char *s = psc_slice_string(arena, words, &nomem);
+        const char *s = psc_source_string(source, arena, words, &nomem);
         step.text = s ? s : "";
     }
     if (nomem || !read_top(arena, top, &step))

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNKNOWN_MAX ((size_t)8 << 20) /* bytes of an unknown member that is kept for writing back */
 #define PIECE ((size_t)4 << 20) /* bytes scanned between two calls of the progress function */
 
 /* ---- format and version ---------------------------------------------------------------------- */
@@ -117,6 +118,19 @@ static enum psc_status take_ours(struct psc_trace *t, uint32_t p, struct psc_err
     return ours.n ? psc_ours_read(&t->doc->arena, ours, &t->doc->phases[p], &t->doc->report, reterr) : PSC_OK;
 }
 
+/* Unknown members are kept for writing back, unless they are too big to be kept twice. */
+static bool keep_unknown(struct psc_trace *t, struct psc_text *extra, struct psc_slice key, struct psc_slice value)
+{
+    if (value.n <= UNKNOWN_MAX) {
+        psc_extra_add(extra, key, value);
+        return !extra->failed;
+    }
+    psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, (uint64_t)(value.s - t->source.s),
+                   "the unknown key \"%.*s\" holds %zu bytes: it is not kept for writing back", key.n > 60 ? 60 : (int)key.n, key.s,
+                   value.n);
+    return true;
+}
+
 static enum psc_status take_phase_member(struct psc_trace *t, struct psc_slice key, struct psc_slice value, struct psc_error *reterr)
 {
     uint32_t p = t->doc->phase_n - 1;
@@ -136,8 +150,7 @@ static enum psc_status take_phase_member(struct psc_trace *t, struct psc_slice k
             psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, UINT64_MAX, "phases[%" PRIu32 "].steps is %s, not an array: no steps",
                            p, psc_slice_kind(value));
     } else {
-        psc_extra_add(&t->phases[p].extra, key, value);
-        nomem = t->phases[p].extra.failed;
+        nomem = !keep_unknown(t, &t->phases[p].extra, key, value);
     }
     return nomem ? psc_fail_nomem(reterr) : PSC_OK;
 }
@@ -207,11 +220,10 @@ static enum psc_status take_member(struct psc_trace *t, struct psc_slice key, st
     if (psc_slice_is_key(key, "model")) {
         doc->model = psc_slice_string(&doc->arena, value, &nomem);
     } else if (psc_slice_is_key(key, "prompt")) {
-        doc->prompt = psc_slice_string(&doc->arena, value, &nomem);
+        doc->prompt = psc_source_string(&t->source, &doc->arena, value, &nomem);
     } else if (t->format != PSC_FORMAT_GRAPH && !(t->format == PSC_FORMAT_UNKNOWN && is_graph_key(key)) &&
                !psc_slice_is_key(key, "phases")) {
-        psc_extra_add(&t->extra, key, value);
-        nomem = t->extra.failed;
+        nomem = !keep_unknown(t, &t->extra, key, value);
     }
     return nomem ? psc_fail_nomem(reterr) : PSC_OK;
 }
@@ -357,7 +369,7 @@ static enum psc_status source_load(void *ctx, uint32_t phase, uint32_t step, str
         return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, again.scan.from, "step %" PRIu32 " is not well-formed JSON at byte %zu: %s", step,
                            again.scan.from, again.scan.fault ? again.scan.fault : "its brackets do not match");
     }
-    return psc_step_read(arena, text, graph, ret, reterr);
+    return psc_step_read(arena, &t->source, text, graph, ret, reterr);
 }
 
 /* Puts the file's name before the sentence. */

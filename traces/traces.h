@@ -26,10 +26,12 @@ enum psc_status psc_trace_open(const char *path, const struct psc_open_options *
 enum psc_status psc_trace_open_memory(const char *name, const char *bytes, size_t n, const struct psc_open_options *options,
                                       struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
-/* Writers. out gets the whole text. `analysis plan` may be NULL. */
+/* Writers. The text is added to out; nothing is added on failure. */
 enum psc_status psc_graph_write(const struct psc_phase *phase, bool pretty, struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;
-/* plans[phase] and stories[phase] (either array may be NULL, entries too) go under our extra key of each phase.
- * Streams to `write` piece by piece so that a trace of any size can be written. */
+/* plans[phase] and stories[phase] (either array may be NULL, entries too) go under our extra key of each phase, in place
+ * of those that the document has. Streams to `write` piece by piece so that a trace of any size can be written; `write`
+ * returns false to stop (PSC_ERR_IO). The document must be scanned to its end (psc_doc_scan_all) before. A step that
+ * cannot be read is written without records. */
 typedef bool (*psc_write_fn)(void *ctx, const char *bytes, size_t n);
 enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *const *plans, struct psc_story *const *stories,
                                 bool pretty, psc_write_fn write, void *ctx, struct psc_error *reterr) PSC_MUST_CHECK;
@@ -37,6 +39,9 @@ enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *cons
 /* The plan format (`plan --json`), field by field in traces/README.md. */
 enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_plan *plan, bool pretty,
                                struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;
+/* The object under "figures", as a value of a document under construction: check's answer has it too. */
+struct psc_json;
+void psc_figures_write_json(struct psc_json *j, const struct psc_figures *figures);
 /* Reads any file that has "placements"; everything in *ret lives in the arena. */
 enum psc_status psc_plan_read(struct psc_arena *arena, const char *path, struct psc_foreign *ret,
                               struct psc_error *reterr) PSC_MUST_CHECK;
