@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#define CYCLES_OF_PART 8u /* cycles told of one strongly connected part: the search is linear in it */
 #define CYCLE_SHOWN 64u /* nodes of one cycle that are spelled out */
 
 bool psc_edges_reverse(struct psc_arena *arena, const struct psc_edges *src, struct psc_edges *ret)
@@ -46,9 +47,9 @@ bool psc_edges_kahn(struct psc_arena *arena, const struct psc_edges *src, const 
 }
 
 /* Tarjan's strongly connected components with the call stack spelled out. part[i] gets the number of the
- * component of node i, size[part] its number of nodes. */
+ * component of node i. */
 struct tarjan {
-    uint32_t *index, *low, *part, *size, *edge;
+    uint32_t *index, *low, *part, *edge;
     psc_node *stack, *calls;
     bool *on_stack;
 };
@@ -58,12 +59,11 @@ static bool tarjan_init(struct tarjan *t, struct psc_arena *arena, uint32_t n)
     t->index = psc_arena_alloc0(arena, n, sizeof *t->index);
     t->low = psc_arena_alloc(arena, n, sizeof *t->low);
     t->part = psc_arena_alloc(arena, n, sizeof *t->part);
-    t->size = psc_arena_alloc0(arena, n, sizeof *t->size);
     t->edge = psc_arena_alloc(arena, n, sizeof *t->edge);
     t->stack = psc_arena_alloc(arena, n, sizeof *t->stack);
     t->calls = psc_arena_alloc(arena, n, sizeof *t->calls);
     t->on_stack = psc_arena_alloc0(arena, n, sizeof *t->on_stack);
-    return t->index && t->low && t->part && t->size && t->edge && t->stack && t->calls && t->on_stack;
+    return t->index && t->low && t->part && t->edge && t->stack && t->calls && t->on_stack;
 }
 
 static void tarjan_run(struct tarjan *t, const struct psc_edges *src)
@@ -102,33 +102,35 @@ static void tarjan_run(struct tarjan *t, const struct psc_edges *src)
                 member = t->stack[--stack_n];
                 t->on_stack[member] = false;
                 t->part[member] = part_n;
-                t->size[part_n]++;
             } while (member != i);
             part_n++;
         }
     }
 }
 
-/* Breadth first from `start` along readers inside its part until an edge comes back to it. from[] is
- * PSC_NONE everywhere and is so again afterwards except inside this part, which is never walked again. */
+/* Breadth first from `start` along readers inside its part until an edge comes back to it: the last node of
+ * a shortest cycle, or PSC_NONE. from[] is PSC_NONE everywhere on entry; the *ret_n nodes of queue[] say where
+ * it no longer is. */
 static psc_node close_cycle(const struct psc_edges *readers, const struct tarjan *t, psc_node start,
-                            psc_node *from, psc_node *queue)
+                            psc_node *from, psc_node *queue, uint32_t *ret_n)
 {
     uint32_t tail = 0;
+    psc_node last = PSC_NONE;
     queue[tail++] = start;
-    for (uint32_t head = 0; head < tail; head++) {
+    for (uint32_t head = 0; head < tail && last == PSC_NONE; head++) {
         psc_node i = queue[head];
-        for (uint32_t e = readers->at[i]; e < readers->at[i + 1]; e++) {
+        for (uint32_t e = readers->at[i]; e < readers->at[i + 1] && last == PSC_NONE; e++) {
             psc_node r = readers->to[e];
-            if (r == start)
-                return i;
-            if (t->part[r] == t->part[start] && from[r] == PSC_NONE) {
+            if (r == start) {
+                last = i;
+            } else if (t->part[r] == t->part[start] && from[r] == PSC_NONE) {
                 from[r] = i;
                 queue[tail++] = r;
             }
         }
     }
-    return PSC_NONE;
+    *ret_n = tail;
+    return last;
 }
 
 static void tell_cycle(const struct psc_draft *draft, psc_node start, psc_node last, const psc_node *from,
@@ -160,13 +162,21 @@ enum psc_status psc_edges_report_cycles(struct psc_arena *arena, const struct ps
         return PSC_ERR_NOMEM;
     tarjan_run(&t, src);
     memset(from, 0xff, src->n * sizeof *from);
+    memset(t.low, 0, src->n * sizeof *t.low); /* from here on: cycles told of each part */
+    bool *told = t.on_stack;                  /* all false again */
     for (psc_node i = 0; i < src->n; i++) {
-        if (!t.size[t.part[i]])
-            continue; /* told already */
-        psc_node last = close_cycle(readers, &t, i, from, t.calls);
-        if (last != PSC_NONE)
+        if (told[i] || t.low[t.part[i]] == CYCLES_OF_PART)
+            continue;
+        uint32_t seen;
+        psc_node last = close_cycle(readers, &t, i, from, t.calls, &seen);
+        if (last != PSC_NONE) {
             tell_cycle(draft, i, last, from, t.stack, report);
-        t.size[t.part[i]] = 0;
+            t.low[t.part[i]]++;
+        }
+        for (psc_node k = last; last != PSC_NONE && k != i; k = from[k])
+            told[k] = true;
+        for (uint32_t k = 0; k < seen; k++)
+            from[t.calls[k]] = PSC_NONE;
     }
     return PSC_OK;
 }

@@ -23,8 +23,9 @@ bool psc_edges_reverse(struct psc_arena *arena, const struct psc_edges *src, str
 bool psc_edges_kahn(struct psc_arena *arena, const struct psc_edges *src, const struct psc_edges *readers,
                     psc_node *order_ret, uint32_t *ret_n);
 
-/* Reports each strongly connected part as one fault: "cycle: 1 -> 2 -> 3 -> 1" (data flows along the
- * arrows; a shortest cycle through the part's first node; ids of the draft). */
+/* Reports cycles as faults, "cycle: 1 -> 2 -> 3 -> 1" (data flows along the arrows; ids of the draft): for
+ * each strongly connected part the shortest cycle through its first node, then through the first node that
+ * no cycle told so far goes through, at most eight. */
 enum psc_status psc_edges_report_cycles(struct psc_arena *arena, const struct psc_edges *src,
                                         const struct psc_edges *readers, const struct psc_draft *draft,
                                         struct psc_report *report);
