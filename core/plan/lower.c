@@ -1,6 +1,8 @@
 /* Lowering: what would happen to the bytes if the plan were executed in build order. */
 #include "core/plan/plan.h"
 
+#include "core/graph/rules.h"
+
 #include <string.h>
 
 struct lowering {
@@ -311,6 +313,11 @@ static void read_operands(struct lowering *l, psc_node i, uint16_t lane)
                 layer = PSC_NONE;
         } else {
             struct psc_event event = at_place(PSC_EV_READ, (int32_t)i, src[k], &l->plan->places[src[k]]);
+            struct psc_reading reading = psc_op_reading(l->graph, i, k);
+            if (reading.access == PSC_ACCESS_NONE)
+                continue;
+            event.hi = event.lo + reading.hi;
+            event.lo += reading.lo;
             event.operand = (uint16_t)k;
             add(l, event, i, lane);
         }
