@@ -15,7 +15,9 @@
  * nobody has waited for yet.
  *
  * A read of persistent rows is right as long as the bytes are still the region's: which rows hold what is
- * data. A story under the level executor is replayed level by level.
+ * data. A story under the level executor is replayed level by level; a copy is queued as soon as its source is
+ * made and is over before the next level begins. Of two nodes of a level that write the same bytes the victim is
+ * the one that is listed first, unless only the other is ever read.
  *
  * Kinds, first match decides: K7 too small or partly overlapping; K3 lost before the walk (fill); K8
  * persistent, caller-owned or staging memory pooled; K6 lanes without order; K5 an op over its own operand

@@ -139,10 +139,15 @@ static bool holds(const struct psc_replay *r, uint32_t w, uint32_t value, uint64
     return found->kind == PSC_VALUE_STAGING && found->of == value && e->lo == lo;
 }
 
+static bool by_levels(const struct psc_story *story)
+{
+    return story->executor == PSC_EXEC_LEVEL && story->level;
+}
+
 /* No order is known between two nodes of one dependency level. */
 static bool one_level(const struct psc_story *story, const struct psc_event *a, const struct psc_event *b)
 {
-    if (!story->level || story->executor != PSC_EXEC_LEVEL || a->run != b->run || a->phase != b->phase)
+    if (!by_levels(story) || a->run != b->run || a->phase != b->phase)
         return false;
     if (a->position < 0 || b->position < 0 || a->position == b->position)
         return false;
@@ -382,7 +387,7 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
         case PSC_EV_ENQUEUE:
         case PSC_EV_COPY:
             status = look_source(r, i, reterr);
-            if (e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE)
+            if (e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE && !by_levels(story))
                 r->pending[w] = 1;
             break;
         case PSC_EV_WAIT:
@@ -398,20 +403,47 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
     return status;
 }
 
-/* One position's events, to be replayed in the order of their levels. */
+/* Events that stay together when a story is replayed level by level: those of one position, or one copy. */
 struct turn {
-    uint32_t from, to, write, level;
+    uint32_t from, to, write, rank;
 };
 
-static void sort_turns(struct turn *turns, struct turn *spare, uint32_t *count, uint32_t n, uint32_t level_n)
+/* Fills, level 0, copies of what it made, level 1, ... and the host's reads: ranks 0, 2, 3, 4 ... */
+static uint32_t rank_of_position(const struct psc_story *story, int32_t position, uint32_t level_n)
 {
-    memset(count, 0, ((size_t)level_n + 1) * sizeof *count);
+    if (position < 0)
+        return 0;
+    return position >= (int32_t)story->position_n ? 2 * level_n + 2 : 2 * story->level[position] + 2;
+}
+
+/* A copy is queued as soon as its source is made, and is over before the next level begins. */
+static uint32_t rank_of_copy(const struct psc_replay *r, const struct psc_event *e)
+{
+    psc_node node = e->peer == PSC_NONE ? PSC_NONE : node_of_value(r->story, psc_replay_root(r->story, e->peer));
+    uint32_t place = node >= r->place_n ? PSC_NONE : r->place ? r->place[node] : node;
+
+    return place < r->story->position_n ? 2 * r->story->level[place] + 3 : 1;
+}
+
+static bool is_copy(const struct psc_event *e)
+{
+    return e->kind == PSC_EV_ENQUEUE || e->kind == PSC_EV_COPY;
+}
+
+static bool same_position(const struct psc_event *a, const struct psc_event *b)
+{
+    return a->position == b->position && a->run == b->run && a->phase == b->phase;
+}
+
+static void sort_turns(struct turn *turns, struct turn *spare, uint32_t *count, uint32_t n, uint32_t rank_n)
+{
+    memset(count, 0, ((size_t)rank_n + 1) * sizeof *count);
     for (uint32_t i = 0; i < n; i++)
-        count[turns[i].level + 1]++;
-    for (uint32_t l = 0; l < level_n; l++)
+        count[turns[i].rank + 1]++;
+    for (uint32_t l = 0; l < rank_n; l++)
         count[l + 1] += count[l];
     for (uint32_t i = 0; i < n; i++)
-        spare[count[turns[i].level]++] = turns[i];
+        spare[count[turns[i].rank]++] = turns[i];
     memcpy(turns, spare, (size_t)n * sizeof *turns);
 }
 
@@ -426,25 +458,27 @@ static enum psc_status walk_levels(struct psc_replay *r, struct psc_error *reter
         level_n = story->level[p] + 1 > level_n ? story->level[p] + 1 : level_n;
     struct turn *turns = psc_arena_alloc(&r->scratch, (size_t)story->event_n + 1, sizeof *turns);
     struct turn *spare = psc_arena_alloc(&r->scratch, (size_t)story->event_n + 1, sizeof *spare);
-    uint32_t *count = psc_arena_alloc(&r->scratch, (size_t)level_n + 3, sizeof *count);
+    uint32_t rank_n = 2 * level_n + 3;
+    uint32_t *count = psc_arena_alloc(&r->scratch, (size_t)rank_n + 1, sizeof *count);
     if (!turns || !spare || !count)
         return psc_fail_nomem(reterr);
     while (i < story->event_n && !status) {
         uint16_t run = story->events[i].run, phase = story->events[i].phase;
         uint32_t n = 0;
         while (i < story->event_n && story->events[i].run == run && story->events[i].phase == phase) {
-            int32_t p = story->events[i].position;
-            uint32_t level = p < 0 ? 0 : p >= (int32_t)story->position_n ? level_n + 1 : story->level[p] + 1;
-            struct turn t = {i, i, w, level};
-            while (t.to < story->event_n && story->events[t.to].position == p && story->events[t.to].run == run &&
-                   story->events[t.to].phase == phase) {
-                w += psc_shadow_writes(story->events[t.to].kind) && story->events[t.to].buffer != PSC_NONE;
+            const struct psc_event *e = &story->events[i];
+            struct turn t = {i, i + 1, w, rank_of_position(story, e->position, level_n)};
+            bool copies = is_copy(e);
+            if (copies)
+                t.rank = rank_of_copy(r, e);
+            while (!copies && t.to < story->event_n && same_position(e, &story->events[t.to]) &&
+                   !is_copy(&story->events[t.to]))
                 t.to++;
-            }
-            i = t.to;
+            for (; i < t.to; i++)
+                w += psc_shadow_writes(story->events[i].kind) && story->events[i].buffer != PSC_NONE;
             turns[n++] = t;
         }
-        sort_turns(turns, spare, count, n, level_n + 2);
+        sort_turns(turns, spare, count, n, rank_n);
         for (uint32_t t = 0; t < n && !status; t++)
             status = walk(r, turns[t].from, turns[t].to, turns[t].write, reterr);
     }
@@ -468,7 +502,6 @@ static uint32_t *invert(struct psc_arena *arena, const psc_node *order, uint32_t
 static enum psc_status prepare(struct psc_replay *r, struct psc_error *reterr)
 {
     const struct psc_story *story = r->story;
-    bool levels = story->executor == PSC_EXEC_LEVEL && story->level;
     enum psc_status status = psc_shadow_init(&r->shadow, &r->scratch, story, reterr);
 
     if (status)
@@ -479,7 +512,7 @@ static enum psc_status prepare(struct psc_replay *r, struct psc_error *reterr)
     if (!r->last_write || !r->when || !r->pending)
         return psc_fail_nomem(reterr);
     memset(r->last_write, 0xff, (size_t)story->value_n * sizeof *r->last_write);
-    if (levels) {
+    if (by_levels(story)) {
         r->first_read = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->first_read);
         if (!r->first_read)
             return psc_fail_nomem(reterr);
@@ -504,7 +537,7 @@ enum psc_status psc_replay_run(struct psc_replay *r, const struct psc_graph *gra
     enum psc_status status = prepare(r, reterr);
     if (status)
         return status;
-    if (story->executor == PSC_EXEC_LEVEL && story->level)
+    if (by_levels(story))
         return walk_levels(r, reterr);
     return walk(r, 0, story->event_n, 0, reterr);
 }
