@@ -1,7 +1,10 @@
+#include "core/base/hash.h"
 #include "core/graph/graph.h"
 #include "tests/qwen.h"
 #include "tests/random-graph.h"
 #include "tests/util.h"
+
+#include <string.h>
 
 /* ---- the published graphs ----------------------------------------------------------------------------- */
 
@@ -220,6 +223,104 @@ static void test_random_repeats(void)
     psc_arena_release(&arena);
 }
 
+/* ---- random drafts, most of them wrong ------------------------------------------------------------------ */
+
+#define DRAFT_MAX 9u
+
+struct scrawl {
+    struct psc_draft_node nodes[DRAFT_MAX];
+    uint64_t src[DRAFT_MAX][3], inputs[4], outputs[4];
+    struct psc_draft draft;
+};
+
+static void scribble(struct scrawl *s, uint64_t *state)
+{
+    static const char *const ops[] = {"add", "silu", "view", "input", "cpy", "kvcache_store", "concat", "attn", "swiglu"};
+    static const uint64_t dims[] = {1, 4, 0, 5, 2, UINT64_C(1) << 33};
+    uint32_t n = 1 + (uint32_t)(psc_random_next(state) % DRAFT_MAX);
+    bool wild = psc_random_next(state) % 2 == 0;
+    memset(s, 0, sizeof *s);
+    for (uint32_t i = 0; i < n; i++) {
+        struct psc_draft_node *d = &s->nodes[i];
+        *d = (struct psc_draft_node){.id = i, .op_name = ops[psc_random_next(state) % (wild ? 9 : 2)], .dtype_name = "f32",
+                                     .src = s->src[i], .src_n = (uint32_t)(psc_random_next(state) % 3), .layer = -1,
+                                     .byte = i, .shape = {4, 1, 1, 1}};
+        if (!wild)
+            d->op_name = "cpy"; /* any number of operands will do: only the edges can be wrong */
+        else if (psc_random_next(state) % 40 == 0)
+            d->id = psc_random_next(state) % 12;
+        for (int k = 0; wild && k < 4; k++)
+            d->shape[k] = dims[psc_random_next(state) % 16 < 15 ? 0 : psc_random_next(state) % 6];
+        d->params.view_offset = psc_random_next(state) % 16 == 0;
+        if (!i || (wild && d->op_name[0] == 'i'))
+            d->src_n = 0;
+        for (uint32_t k = 0; k < d->src_n; k++)
+            s->src[i][k] = psc_random_next(state) % (wild && psc_random_next(state) % 16 ? i : n);
+    }
+    s->inputs[0] = psc_random_next(state) % n;
+    s->outputs[0] = psc_random_next(state) % n;
+    s->draft = (struct psc_draft){.nodes = s->nodes, .n = n, .inputs = s->inputs, .input_n = wild, .outputs = s->outputs,
+                                  .output_n = 1};
+}
+
+/* reach[a][b]: b can be reached from a along operands. Only for dense ids. */
+static void walk_all(const struct scrawl *s, bool reach[DRAFT_MAX][DRAFT_MAX])
+{
+    uint32_t n = s->draft.n;
+    memset(reach, 0, DRAFT_MAX * sizeof *reach);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < s->nodes[i].src_n; k++)
+            reach[i][s->src[i][k]] = true;
+    for (uint32_t m = 0; m < n; m++)
+        for (uint32_t a = 0; a < n; a++)
+            for (uint32_t c = 0; c < n; c++)
+                reach[a][c] = reach[a][c] || (reach[a][m] && reach[m][c]);
+}
+
+static void check_scrawl(const struct scrawl *s, const struct psc_graph *g, const struct psc_report *report,
+                         unsigned *acyclic, unsigned *cyclic)
+{
+    bool reach[DRAFT_MAX][DRAFT_MAX], any = false;
+    walk_all(s, reach);
+    for (uint32_t i = 0; i < s->draft.n; i++) {
+        char name[8];
+        bool told = false;
+        g_snprintf(name, sizeof name, " %u", i);
+        for (size_t k = 0; k < report->n; k++)
+            told = told || (g_str_has_prefix(report->items[k].text, "cycle:") && strstr(report->items[k].text, name));
+        if (told != reach[i][i])
+            g_error("node %u: told %d, in a cycle %d", i, told, reach[i][i]);
+        any = any || reach[i][i];
+    }
+    g_assert_cmpint(any, ==, !g);
+    *(any ? cyclic : acyclic) += 1;
+}
+
+static void test_scrawls(void)
+{
+    guint64 state = test_seed();
+    unsigned good = 0, bad = 0, acyclic = 0, cyclic = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, state);
+    for (unsigned k = 0; k < 20000; k++) {
+        struct scrawl s;
+        struct psc_arena arena = {0};
+        struct psc_report report = {0};
+        struct psc_graph *g = NULL;
+        scribble(&s, &state);
+        enum psc_status status = psc_graph_from_draft(&arena, &s.draft, &report, &g, NULL);
+        g_assert_true(status == PSC_OK || (status == PSC_ERR_GRAPH && report.fault_n && !g));
+        if (g)
+            check_graph(g);
+        if (!s.draft.input_n)
+            check_scrawl(&s, g, &report, &acyclic, &cyclic);
+        *(g ? &good : &bad) += 1;
+        psc_report_release(&report);
+        psc_arena_release(&arena);
+    }
+    g_test_message("%u good, %u refused; %u acyclic, %u cyclic", good, bad, acyclic, cyclic);
+    g_assert_cmpuint(MIN(MIN(good, bad), MIN(acyclic, cyclic)), >, 200);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -229,5 +330,6 @@ int main(int argc, char **argv)
     g_test_add_func("/core/graph/published/hidden-edges-keep-attention-behind-its-store", test_effects);
     g_test_add_func("/core/graph/random/graphs-keep-every-promise-of-the-header", test_random);
     g_test_add_func("/core/graph/random/the-same-seed-gives-the-same-graph", test_random_repeats);
+    g_test_add_func("/core/graph/random/20000-scrawled-drafts-are-refused-or-keep-every-promise", test_scrawls);
     return g_test_run();
 }

@@ -192,6 +192,13 @@ static void warn_unused(const struct assembly *a, struct psc_report *report)
     }
 }
 
+static void warn_no_outputs(const struct assembly *a, struct psc_report *report)
+{
+    if (a->g->n && !a->g->output_n)
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX,
+                       "the graph lists no outputs: the host reads nothing, and a node without reader is dead");
+}
+
 static void fill_layers(struct assembly *a, struct psc_report *report)
 {
     struct psc_graph *g = a->g;
@@ -326,6 +333,7 @@ static enum psc_status assemble(struct assembly *a, struct psc_arena *scratch, s
     if (a->failed)
         return psc_fail_nomem(reterr);
     warn_unused(a, report);
+    warn_no_outputs(a, report);
     note_rules(a, report);
     fill_layers(a, report);
     if (!fill_effects(a, scratch) || !fill_readers(a, scratch) || report->failed)

@@ -93,7 +93,7 @@ struct psc_graph {
     const char *const *backends;      /* names, first-seen order */
     uint32_t backend_n;
     uint32_t layer_n;                 /* 1 + the largest layer, 0 when none */
-    const char *kind, *model, *format_version; /* texts of the file, may be NULL */
+    const char *kind, *model;         /* texts of the file, may be NULL */
     const char *extra_json;           /* unknown top-level keys */
     const uint32_t *reader_at;        /* readers of node i: readers[reader_at[i] .. reader_at[i+1]) */
     const psc_node *readers;          /* ascending, one entry for each src entry */
@@ -134,7 +134,7 @@ struct psc_draft {
 };
 /* Checks everything and reports every fault in one pass: duplicate ids (both places), dangling src,
  * inputs, outputs, cycles (each as "1 -> 2 -> 3 -> 1"), shapes that overflow, views outside their
- * parent, too few operands, an input that has operands. Warnings: unused inputs, inputs that the list
+ * parent, too few operands, an input that has operands. Warnings: unused inputs, no outputs at all, inputs that the list
  * does not name, too many operands, list order that is not topological (the graph is then ordered by id
  * if that is, else by the operands). Notes: unknown ops and dtypes, shapes that break the rule of their op.
  * report may be NULL.
