@@ -20,19 +20,6 @@ static void put_hold(struct psc_layout *l, float x0, float y0, float x1, float y
     l->holds[l->hold_n++] = (struct psc_fill){{x0, y0, x1, y1}, (uint8_t)colour, (uint8_t)pattern, (uint8_t)pattern_colour, 255};
 }
 
-static uint32_t first_copy_from(const struct psc_scene *s, double position)
-{
-    uint32_t lo = 0, hi = s->copy_n;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (s->copies[mid].enqueue < position)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static bool band_of(const struct psc_layout *l, uint32_t row, uint32_t bar, float *y0, float *y1)
 {
     const struct psc_track *p = row == PSC_NONE ? NULL : psc_layout_track(l, row);
@@ -68,7 +55,7 @@ static void one_copy(struct psc_layout *l, uint32_t index, uint32_t slot)
                 m->row = c->staging_row, m->position = c->enqueue;
         }
     }
-    if (source && !l->view.hide_copies && x >= l->frame.data_x && x <= l->frame.data_x + l->frame.data_w) {
+    if (source && !l->view.hide_copies && l->axis.gap >= 14 && x >= l->frame.data_x && x <= l->frame.data_x + l->frame.data_w) {
         if (!psc_grow(&l->copy_lines, l->copy_line_n + 1, &l->copy_line_cap, sizeof *l->copy_lines)) {
             l->failed = true;
             return;
@@ -87,7 +74,10 @@ static void boundary_text(struct psc_layout *l, uint32_t first, uint32_t n)
         bytes += s->copies[i].bytes;
     char text[64], size[24];
     psc_bytes_text(bytes, size, sizeof size);
-    snprintf(text, sizeof text, n == 1 ? "%s" : "%s \xc2\xb7 %u copies", size, n);
+    if (n == 1)
+        snprintf(text, sizeof text, "%s", size);
+    else
+        snprintf(text, sizeof text, "%u copies \xc2\xb7 %s", n, size);
     double x = psc_axis_left(&l->axis, s->copies[first].enqueue) + 6, width = psc_text_width(l, PSC_FONT_AXIS_BOLD, text);
     double next = x + width + 12;
     for (uint32_t i = l->axis.gap_at; i < l->axis.gap_end; i++)
@@ -103,7 +93,7 @@ static void boundary_text(struct psc_layout *l, uint32_t first, uint32_t n)
         struct psc_label *label = psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_LEFT, PSC_COL_INK, text, x + 6,
                                                 (l->tracks[i].y0 + l->tracks[i].y1) / 2);
         if (label)
-            label->ground = PSC_COL_CANVAS;
+            label->ground = PSC_COL_CANVAS, label->frame = PSC_COL_COPY_LINE;
         break;
     }
 }
@@ -111,11 +101,11 @@ static void boundary_text(struct psc_layout *l, uint32_t first, uint32_t n)
 void psc_layout_copies(struct psc_layout *l)
 {
     const struct psc_scene *s = l->scene;
-    uint32_t i = first_copy_from(s, l->axis.lo - 64); /* an earlier one may still be pending */
+    uint32_t i = psc_scene_first_copy(s, l->axis.lo - 64); /* an earlier one may still be pending */
     while (i < s->copy_n && s->copies[i].enqueue < l->axis.hi + 1) {
         uint32_t first = i;
         for (; i < s->copy_n && s->copies[i].enqueue == s->copies[first].enqueue; i++)
-            if (l->axis.gap >= 6)
+            if (l->axis.gap >= 10)
                 one_copy(l, i, i - first);
         boundary_text(l, first, i - first);
     }

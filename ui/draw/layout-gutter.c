@@ -63,6 +63,8 @@ void psc_layout_grid(struct psc_layout *l, float y0, float y1)
             continue;
         psc_put_fill(l, floorf(a), y0, floorf(b), y1, PSC_COL_STAGE_FILL);
         l->fills[l->fill_n - 1].part = l->view.dark ? 90 : 110;
+        if (l->axis.gap < 14)
+            continue;
         psc_put_line(l, floorf(a) + 0.5f, y0, floorf(a) + 0.5f, y1, 1, PSC_COL_COPY_LINE, PSC_DASH_IDLE);
         psc_put_line(l, floorf(b) + 0.5f, y0, floorf(b) + 0.5f, y1, 1, PSC_COL_COPY_LINE, PSC_DASH_IDLE);
     }
@@ -97,7 +99,9 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
     }
     if (left + used + 3 + psc_text_width(l, PSC_FONT_SMALL, bytes) <= right)
         psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, bytes, right, y);
-    if (two) {
+    const struct psc_check *check = s->source.check;
+    bool bracketed = check && l->view.finding < check->finding_n && check->findings[l->view.finding].buffer == row->buffer;
+    if (two && !bracketed) {
         snprintf(text, sizeof text, "0x%05llx", (unsigned long long)buffer->base);
         psc_put_label(l, PSC_FONT_MONO, PSC_RIGHT, PSC_COL_DIM, text, l->frame.data_x - 8, y + 13);
     }

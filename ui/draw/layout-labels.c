@@ -19,12 +19,24 @@ static enum psc_colour text_colour(const struct psc_bar *bar)
     }
 }
 
+/* px at which a queued copy of the bar starts to hold it; far away when none in view does. */
+static float held_from(const struct psc_layout *l, uint32_t bar)
+{
+    const struct psc_scene *s = l->scene;
+    for (uint32_t i = psc_scene_first_copy(s, l->axis.lo - 64); i < s->copy_n && s->copies[i].enqueue < l->axis.hi + 1; i++)
+        if (s->copies[i].source_bar == bar)
+            return (float)(psc_axis_left(&l->axis, s->copies[i].enqueue) - l->axis.gap);
+    return 1e9f;
+}
+
 /* Free stretches of a bar between its marks (sorted by x within a row). */
 static uint32_t free_gaps(const struct psc_layout *l, const struct psc_bar *bar, size_t mark, float pad,
                           struct gap gaps[GAPS_MAX])
 {
     float left = fmaxf(bar->x0, l->frame.data_x) + pad;
     float right = fminf(bar->x1, l->frame.data_x + l->frame.data_w) - pad;
+    if (l->scene->flags[bar->bar] & PSC_BAR_HELD)
+        right = fminf(right, held_from(l, bar->bar) - pad);
     float now = l->view.step_aside && l->view.position != PSC_NO_POSITION
                     ? (float)psc_axis_right(&l->axis, l->view.position) : -1e9f;
     bool now_used = false;

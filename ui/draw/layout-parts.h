@@ -36,6 +36,7 @@ void psc_layout_grid(struct psc_layout *l, float y0, float y1);
 void psc_layout_ruler(struct psc_layout *l);
 void psc_layout_overview(struct psc_layout *l);
 void psc_layout_usage(struct psc_layout *l);
+void psc_layout_clobber(struct psc_layout *l);
 void psc_layout_copies(struct psc_layout *l);
 /* Labels of the bars first .. bar_n - 1 of one row, clear of the marks first_mark .. mark_n - 1. */
 void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_mark);

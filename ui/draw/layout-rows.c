@@ -14,7 +14,7 @@
 
 static enum psc_bar_style style_of(const struct psc_layout *l, const struct psc_scene_row *row, uint32_t bar)
 {
-    uint8_t flags = l->scene->flags[bar];
+    uint16_t flags = l->scene->flags[bar];
     enum psc_lane_kind lane = l->scene->lanes[row->lane].kind;
     if (lane == PSC_LANE_KV)
         return PSC_STYLE_KV;
@@ -30,7 +30,7 @@ static enum psc_bar_style style_of(const struct psc_layout *l, const struct psc_
 
 static uint8_t sign_of(const struct psc_layout *l, uint32_t bar)
 {
-    uint8_t flags = l->scene->flags[bar];
+    uint16_t flags = l->scene->flags[bar];
     if (l->view.colour != PSC_BY_RECORD)
         return 0;
     return flags & PSC_BAR_OWN ? 1 + PSC_RECORD_OWN : flags & PSC_BAR_OVERWRITTEN ? 1 + PSC_RECORD_OVERWRITTEN
@@ -69,7 +69,7 @@ static void put_row_bar(struct psc_layout *l, const struct psc_track *track, uin
     b->style = (uint8_t)style_of(l, row, bar);
     b->sign = sign_of(l, bar);
     b->edge = edge;
-    uint8_t flags = s->flags[bar];
+    uint16_t flags = s->flags[bar];
     if (count > 1 || flags & PSC_BAR_PINNED)
         b->foot = b->y1;
     if (count > 1)
@@ -257,6 +257,24 @@ static void compact_marks(struct psc_layout *l, const struct psc_track *track, u
     }
 }
 
+/* Where the other marks are merged, the fill and the host's read at the end still have columns of their own. */
+static void end_marks(struct psc_layout *l, const struct psc_track *track, const struct psc_scene_row *row)
+{
+    const struct psc_history *h = l->scene->source.history;
+    const struct psc_event *events = l->scene->source.story->events;
+    uint32_t at = h->access_at[row->buffer], end = h->access_at[row->buffer + 1];
+    float middle = (track->y0 + track->y1) / 2;
+    struct psc_mark *m = NULL;
+    if (at == end)
+        return;
+    if (l->axis.lo < 0 && events[h->accesses[at]].kind == PSC_EV_FILL &&
+        (m = psc_put_mark(l, PSC_MARK_FILL, psc_axis_middle(&l->axis, -1), middle, 6)) != NULL)
+        m->event = h->accesses[at], m->row = track->row, m->position = -1;
+    if (l->axis.hi > l->scene->n && events[h->accesses[end - 1]].kind == PSC_EV_EXPORT &&
+        (m = psc_put_mark(l, PSC_MARK_READ, psc_axis_middle(&l->axis, l->scene->n), middle + 4, 9)) != NULL)
+        m->event = h->accesses[end - 1], m->row = track->row, m->position = l->scene->n;
+}
+
 static void row_marks(struct psc_layout *l, const struct psc_track *track)
 {
     const struct psc_scene_row *row = &l->scene->rows[track->row];
@@ -266,15 +284,8 @@ static void row_marks(struct psc_layout *l, const struct psc_track *track)
             compact_marks(l, track, row->buffer2);
     } else if (l->axis.op >= PSC_MARK_OP && track->y1 - track->y0 >= 9) {
         row_marks_of(l, track, row->buffer); /* V's accesses are K's */
-    } else if (l->axis.lo < 0 && row->bar_at < row->bar_end && track->y1 - track->y0 >= 9) {
-        const struct psc_tenancy *t = &l->scene->source.history->tenancies[row->bar_at];
-        const struct psc_event *events = l->scene->source.story->events;
-        if (t->write_event != PSC_NONE && events[t->write_event].kind == PSC_EV_FILL) {
-            struct psc_mark *m = psc_put_mark(l, PSC_MARK_FILL, psc_axis_middle(&l->axis, -1),
-                                              (track->y0 + track->y1) / 2, 6);
-            if (m)
-                m->event = t->write_event, m->row = track->row, m->position = -1;
-        }
+    } else if (track->y1 - track->y0 >= 9) {
+        end_marks(l, track, row);
     }
 }
 
@@ -321,7 +332,8 @@ static void row_idle(struct psc_layout *l, const struct psc_track *track)
     enum psc_lane_kind kind = l->scene->lanes[row->lane].kind;
     if (track->compact || row->packed || kind != PSC_LANE_POOL || track->y1 - track->y0 < 9 || row->bar_at == row->bar_end)
         return;
-    float x0 = (float)fmax(psc_axis_left(&l->axis, row->first), l->frame.data_x);
+    double start = row->first < 0 ? psc_axis_right(&l->axis, -1) : psc_axis_left(&l->axis, row->first);
+    float x0 = (float)fmax(start, l->frame.data_x);
     float x1 = (float)fmin(psc_axis_right(&l->axis, l->scene->n), l->frame.data_x + l->frame.data_w);
     if (x1 <= x0)
         return;

@@ -24,16 +24,15 @@ static uint32_t staircase(struct psc_layout *l, const struct psc_axis *axis, con
         }
         double x1 = fmin(psc_axis_right(axis, next - 1), right);
         double y = base - height * (top > 0 ? (double)psc_series_max(series, p, next) / top : 0);
-        if (isnan(last) || fabs(y - last) > 1e-6 || axis->gap_end > axis->gap_at)
+        if (isnan(last)) {
             psc_put_point(l, x0, y);
-        last = y;
-        if (next >= end || axis->gap_end > axis->gap_at)
-            psc_put_point(l, x1, y);
-        else if (fabs(psc_axis_left(axis, next) - x1) < 1e-6) {
-            double after = base - height * (top > 0 ? (double)psc_series_max(series, next, next + 1) / top : 0);
-            if (fabs(after - y) > 1e-6 || !columns)
-                psc_put_point(l, x1, y);
+        } else if (fabs(y - last) > 1e-6) {
+            psc_put_point(l, x0, last);
+            psc_put_point(l, x0, y);
         }
+        if (next >= end)
+            psc_put_point(l, x1, y);
+        last = y;
         p = next;
     }
     return at;

@@ -231,7 +231,7 @@ static void lane_tracks(struct psc_layout *l, const struct psc_scene_lane *lane)
         fold = NULL;
         if (r == finding_row(l))
             put_track(l, PSC_TRACK_HEAD, r, 46);
-        struct psc_track *p = put_track(l, PSC_TRACK_ROW, r, staging ? (compact ? fmaxf(2, 120.0f / open_n) : 19) : 0);
+        struct psc_track *p = put_track(l, PSC_TRACK_ROW, r, staging ? (compact ? fmaxf(2, 72.0f / (float)open_n) : 19) : 0);
         if (p)
             p->compact = compact;
     }
@@ -309,7 +309,7 @@ static void make_tracks(struct psc_layout *l)
         const struct psc_scene_lane *lane = &s->lanes[i];
         bool crosses = i && lane->kind != PSC_LANE_KV && lane->backend != s->lanes[i - 1].backend;
         if (crosses && s->copy_n && !l->view.hide_copies)
-            put_track(l, PSC_TRACK_STRIP, lane->row_at, 40);
+            put_track(l, PSC_TRACK_STRIP, lane->row_at, l->axis.gap < 14 ? 20 : 40);
         if (lane->kind == PSC_LANE_KV)
             kv_tracks(l, lane);
         else
@@ -374,6 +374,7 @@ enum psc_status psc_layout_build(struct psc_layout *l, const struct psc_scene *s
     psc_layout_ruler(l);
     psc_layout_overview(l);
     psc_layout_usage(l);
+    psc_layout_clobber(l);
     return l->failed ? psc_fail_nomem(reterr) : PSC_OK;
 }
 

@@ -91,6 +91,7 @@ struct psc_label {
     float x, y, width;
     uint32_t text;     /* offset into layout->text */
     uint8_t font, align, colour, ground; /* ground: a box of that colour under the text, or PSC_COL_NONE */
+    uint8_t frame;     /* a border of that colour round the ground, or PSC_COL_NONE */
     uint8_t turned;    /* reads upwards (lane names) */
     uint8_t clip;      /* 1: belongs to the lanes area, cut there when scrolled */
 };
@@ -98,6 +99,24 @@ struct psc_alarm_mark { struct psc_area area; uint32_t alarm; }; /* at least 3 x
 
 /* A line from a source row to a staging row, in the gap before `enqueue`. */
 struct psc_copy_line { float x, y0, x1, y1, width; uint32_t copy; };
+
+/* A finding drawn in full (ui.md 3.7): the victim keeps its colour up to the bad write, then hatch up to the
+ * doomed read; the writer lies on it with a torn edge; all else is dimmed. */
+struct psc_clobber {
+    bool shown;               /* view.finding is set and its row is in the layout */
+    struct psc_area victim;   /* the victim's real life: written .. doomed read */
+    struct psc_area hatch;    /* from the bad write on, the wrong bytes only */
+    struct psc_area writer;   /* the writer's bar, laid over it; empty when nobody wrote */
+    struct psc_area reader;   /* bar that the doomed op writes; empty when there is none */
+    struct psc_area cells[3]; /* ruler cells of victim, writer, reader; empty when out of sight */
+    float write_x, read_x;    /* middles of the two columns */
+    float believed_x;         /* right end of the life that the planner counted */
+    float head_y;             /* middle of the free band above the row */
+    bool has_read;            /* false: the overlap itself is the fault */
+    char title[96], detail[96], writer_name[64], writer_number[24], reader_number[24];
+    char first[96], second[96]; /* "1  #425 writes over b3", "2  #429 wants #416, finds #425" */
+    char believed[64], needed[64], lo[24], hi[24], bytes[32], part[40];
+};
 
 enum psc_track_kind { PSC_TRACK_ROW, PSC_TRACK_FOLD, PSC_TRACK_STRIP, PSC_TRACK_WEIGHTS, PSC_TRACK_HEAD };
 struct psc_track {
@@ -138,6 +157,7 @@ struct psc_layout {
     float *points; size_t point_n, point_cap;            /* x, y pairs */
     struct psc_label *labels; size_t label_n, label_cap;
     char *text; size_t text_n, text_cap;
+    struct psc_clobber clobber;
     double use_top;              /* bytes at the top of the usage curve */
     float *column; size_t column_cap; /* scratch: position at the left of each pixel column */
     struct psc_type *type;       /* owned by the caller; NULL: widths are guessed */

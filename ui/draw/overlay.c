@@ -126,7 +126,7 @@ static void connectors(struct psc_overlay *o, const struct psc_layout *l, int32_
     }
 }
 
-static void now(struct psc_overlay *o, const struct psc_layout *l, int32_t position)
+static void now(struct psc_overlay *o, const struct psc_layout *l, int32_t position, bool dimmed)
 {
     const struct psc_frame *f = &l->frame;
     const struct psc_scene *s = l->scene;
@@ -143,7 +143,7 @@ static void now(struct psc_overlay *o, const struct psc_layout *l, int32_t posit
         put(o, PSC_OVER_LINE, ox - 1, f->overview.y0 + 1, ox + 1, f->overview.y1 - 1);
     }
     float ruler_top = f->numbers_y >= 0 ? f->numbers_y : f->ruler.y0;
-    if (f->ruler.y1 > f->ruler.y0 && x < right) {
+    if (f->ruler.y1 > f->ruler.y0 && x < right && !dimmed) {
         double from = fmax(x + 1, f->data_x);
         put(o, PSC_OVER_FUTURE, from, f->ruler.y0 + 1, right, f->ruler.y1 - 1);
     }
@@ -203,7 +203,7 @@ enum psc_status psc_overlay_build(struct psc_overlay *o, const struct psc_layout
     if (view->selected < l->scene->bar_n && chain_area(l, view->selected, &a))
         put_frame(o, l, PSC_OVER_SELECTION, view->selected, a);
     if (has_position)
-        now(o, l, view->position);
+        now(o, l, view->position, dimmed);
     return o->failed ? psc_fail_nomem(reterr) : PSC_OK;
 }
 

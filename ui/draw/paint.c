@@ -166,6 +166,10 @@ static void paint_label(const struct psc_layout *l, const struct psc_label *labe
         double left = label->align == PSC_LEFT ? label->x : label->align == PSC_RIGHT ? label->x - label->width : label->x - label->width / 2;
         psc_paint_colour(cr, palette, (enum psc_colour)label->ground);
         psc_paint_area(cr, left - 4, label->y - 7, left + label->width + 4, label->y + 8);
+        if (label->frame) {
+            psc_paint_colour(cr, palette, (enum psc_colour)label->frame);
+            psc_paint_frame(cr, left - 6, label->y - 9, left + label->width + 6, label->y + 10, 1);
+        }
     }
     psc_paint_colour(cr, palette, (enum psc_colour)label->colour);
     if (label->turned) {
@@ -309,5 +313,7 @@ void psc_paint(const struct psc_layout *l, const struct psc_palette *palette, ca
     paint_marks(l, l->mark_lanes_end, l->mark_n, palette, cr);
     paint_labels(l, palette, cr, type, 0);
     paint_overview(l, palette, cr);
+    if (l->clobber.shown)
+        psc_paint_clobber(l, palette, cr, type);
     cairo_restore(cr);
 }

@@ -36,6 +36,8 @@ void psc_paint_pattern(cairo_t *cr, const struct psc_palette *palette, const str
 void psc_paint_frame(cairo_t *cr, double x0, double y0, double x1, double y1, double width);
 /* 45 degree hatch of the clobber colour: nothing else may use it. */
 void psc_paint_hatch(cairo_t *cr, const struct psc_palette *palette, const struct psc_area *area);
+/* The finding of the layout, over the dimmed rest; psc_paint calls it. */
+void psc_paint_clobber(const struct psc_layout *layout, const struct psc_palette *palette, cairo_t *cr, struct psc_type *type);
 /* Frame and handles of the visible range in the overview. */
 void psc_paint_window(cairo_t *cr, const struct psc_palette *palette, const struct psc_area *area);
 /* A warning triangle of the clobber colour. */

@@ -170,6 +170,19 @@ uint32_t psc_scene_split_at(const struct psc_scene *scene, int32_t position)
     return span_at(scene->splits, scene->split_n, position);
 }
 
+uint32_t psc_scene_first_copy(const struct psc_scene *scene, double position)
+{
+    uint32_t lo = 0, hi = scene->copy_n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (scene->copies[mid].enqueue < position)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 const char *psc_backend_title(const char *name, char *buf, size_t size)
 {
     snprintf(buf, size, "%s", name);

@@ -18,7 +18,7 @@ struct build {
     struct psc_scene_row *rows;
     uint32_t *row_of_buffer;
     int32_t *first, *end;
-    uint8_t *flags;
+    uint16_t *flags;
 };
 
 static bool is_pinned(const struct build *b, const struct psc_tenancy *t)
@@ -37,12 +37,14 @@ static bool build_bars(struct build *b)
     uint32_t n = h->tenancy_n;
     b->first = psc_arena_alloc(b->arena, n + 1u, sizeof *b->first);
     b->end = psc_arena_alloc(b->arena, n + 1u, sizeof *b->end);
-    b->flags = psc_arena_alloc0(b->arena, n + 1u, 1);
+    b->flags = psc_arena_alloc0(b->arena, n + 1u, sizeof *b->flags);
     if (!b->first || !b->end || !b->flags)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const struct psc_tenancy *t = &h->tenancies[i];
         int32_t end = t->end;
+        if (b->story->buffers[t->buffer].role == PSC_ROLE_STAGING)
+            end = t->last + 1; /* a staging buffer is kept, but the copy in it has done its work */
         if (t->next_version == PSC_NONE || end <= t->first)
             end = t->last + 1 > end ? t->last + 1 : end;
         b->first[i] = t->first;
@@ -228,6 +230,23 @@ static bool add_kv_lane(struct build *b)
     return true;
 }
 
+/* The backend with the largest pool comes first. */
+static void order_backends(const struct psc_story *story, uint8_t order[256])
+{
+    uint64_t bytes[256] = {0};
+    uint32_t n = story->backend_n < 255 ? story->backend_n : 255;
+    for (uint32_t i = 0; i < story->buffer_n; i++)
+        if (story->buffers[i].role != PSC_ROLE_STAGING && story->buffers[i].role != PSC_ROLE_PERSISTENT &&
+            story->buffers[i].bytes != UINT64_MAX)
+            bytes[story->buffers[i].backend] += story->buffers[i].bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = i;
+        for (; at > 0 && bytes[order[at - 1]] < bytes[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = (uint8_t)i;
+    }
+}
+
 static bool build_lanes(struct build *b)
 {
     const struct psc_story *story = b->story;
@@ -239,10 +258,13 @@ static bool build_lanes(struct build *b)
         return false;
     memset(b->row_of_buffer, 0xff, (story->buffer_n + 1u) * sizeof *b->row_of_buffer);
     /* the first pool has its staging below it, the others above: copies cross one strip between them */
-    for (uint32_t i = 0; i < story->backend_n; i++) {
-        enum psc_lane_kind upper = i ? PSC_LANE_STAGING : PSC_LANE_POOL;
-        enum psc_lane_kind lower = i ? PSC_LANE_POOL : PSC_LANE_STAGING;
-        if (!add_lane(b, upper, (uint8_t)i) || !add_lane(b, lower, (uint8_t)i))
+    uint8_t order[256];
+    order_backends(story, order);
+    for (uint32_t k = 0; k < story->backend_n && k < 255; k++) {
+        uint8_t i = order[k];
+        enum psc_lane_kind upper = k ? PSC_LANE_STAGING : PSC_LANE_POOL;
+        enum psc_lane_kind lower = k ? PSC_LANE_POOL : PSC_LANE_STAGING;
+        if (!add_lane(b, upper, i) || !add_lane(b, lower, i))
             return false;
     }
     if (!add_lane(b, PSC_LANE_POOL, PSC_BACKEND_NONE) || !add_kv_lane(b))
@@ -350,6 +372,8 @@ static bool build_copies(struct build *b)
             *c = (struct psc_scene_copy){.source_bar = bar_of_value(b, e->peer), .source_row = PSC_NONE,
                                          .staging_bar = bar_of_value(b, e->value), .staging_row = PSC_NONE,
                                          .bytes = e->hi - e->lo, .enqueue = e->position, .wait = e->position};
+            if (c->source_bar != PSC_NONE)
+                b->flags[c->source_bar] |= PSC_BAR_HELD;
             if (c->source_bar != PSC_NONE)
                 c->source_row = b->row_of_buffer[b->history->tenancies[c->source_bar].buffer];
             if (c->staging_bar != PSC_NONE)

@@ -78,6 +78,7 @@ enum psc_bar_flag {
     PSC_BAR_PINNED = 32,                    /* input or output: drawn with a double edge */
     PSC_BAR_NEXT = 64,                      /* continues in place in the next version */
     PSC_BAR_PREV = 128,                     /* continues the bytes of a version before it */
+    PSC_BAR_HELD = 256,                     /* a queued copy reads it */
 };
 
 struct psc_scene {
@@ -88,7 +89,7 @@ struct psc_scene {
     const uint32_t *row_of_buffer; /* [story->buffer_n], PSC_NONE */
     uint32_t lane_n, row_n, bar_n;
     const int32_t *first, *end;    /* columns of bar i: first[i] .. end[i] - 1 */
-    const uint8_t *flags;          /* enum psc_bar_flag */
+    const uint16_t *flags;         /* enum psc_bar_flag */
     const struct psc_scene_span *layers, *splits;
     uint32_t layer_n, split_n;
     const int32_t *gaps;           /* first position of each split but the first */
@@ -141,6 +142,9 @@ uint32_t psc_scene_bar_of_node(const struct psc_scene *scene, psc_node node);
 /* Index of the layer / split span that holds a position, or PSC_NONE. O(log n). */
 uint32_t psc_scene_layer_at(const struct psc_scene *scene, int32_t position);
 uint32_t psc_scene_split_at(const struct psc_scene *scene, int32_t position);
+
+/* First copy that is queued at or after a position. O(log n). */
+uint32_t psc_scene_first_copy(const struct psc_scene *scene, double position);
 
 /* Labels of a bar from the longest to the shortest: "#124 ffn_up · 38 KiB", "#124 ffn_up", "ffn_up", "up",
  * "124". Fills text[k], returns their number (at most PSC_LABELS). */
