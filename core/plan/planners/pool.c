@@ -367,8 +367,11 @@ static bool place_result(struct pool *pool, psc_node node, int32_t at)
 static bool place_node(struct pool *pool, psc_node node, int32_t at)
 {
     const struct psc_node_info *info = &pool->graph->nodes[node];
-    if (psc_node_is_filled(info))
-        return pool->sketch.inputs_before_walk || place_input(pool, node, at);
+    if (psc_node_is_filled(info)) {
+        if (pool->sketch.inputs_before_walk)
+            return true;
+        return pool->last[node] > at ? place_input(pool, node, at) : place_unread(pool, node, at);
+    }
     if (info->parent != PSC_NONE)
         return place_view(pool, node, at);
     if (psc_op_info(info->op)->is_kv)
