@@ -323,9 +323,9 @@ static bool place_view(struct pool *pool, psc_node node, int32_t at)
 {
     const struct psc_place *place = &pool->sketch.places[node];
     psc_sketch_place_view(&pool->sketch, node);
+    extend(pool, pool->sketch.views_extend ? pool->graph->nodes[node].parent : node, pool->last[node]);
     if (place->buffer == PSC_NONE)
         return true;
-    extend(pool, pool->sketch.views_extend ? pool->graph->nodes[node].parent : node, pool->last[node]);
     return psc_sketch_log(&pool->sketch,
                           (struct psc_walk){at, PSC_WALK_VIEW, node, place->buffer, place->a, place->b});
 }
@@ -400,7 +400,7 @@ static bool walk(struct pool *pool)
     for (int32_t at = 0; at < pool->n; at++)
         if (!sweep(pool, at) || !place_node(pool, order ? order[at] : (psc_node)at, at))
             return false;
-    return !pool->peak_late || sweep(pool, pool->n);
+    return true;
 }
 
 /* Fault l7: a staging copy takes what is idle when the walk has ended. */
@@ -494,6 +494,8 @@ enum psc_status psc_plan_pool(struct psc_arena *arena, const struct psc_graph *g
     if (!status)
         status = psc_sketch_copies(&pool.sketch, reterr);
     if (!status && fault(&pool, PSC_FAULT_L7) && !pool_copies(&pool))
+        status = psc_fail_nomem(reterr);
+    if (!status && !sweep(&pool, pool.n)) /* what the last node was the last to need */
         status = psc_fail_nomem(reterr);
     pool.sketch.peak_live_bytes = pool.peak;
     if (!status)
