@@ -108,6 +108,11 @@ enum psc_status psc_probe_refuse(const char *s, size_t n, struct psc_error *rete
         at++;
     if (at == n)
         return psc_fail(reterr, PSC_ERR_PARSE, "file holds nothing but blanks: it is empty");
+    size_t depth = 0;
+    while (at + depth < n && s[at + depth] == '[')
+        depth++;
+    if (depth > PSC_JSON_NESTING_MAX)
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 1, at + 1, at, "nesting too deep: more than %u levels", PSC_JSON_NESTING_MAX);
     char shown[64] = "";
     size_t used = 0;
     for (size_t i = at; i < n && i < at + 8; i++) {
