@@ -2,6 +2,7 @@
 #include "core/base/hash.h"
 #include "core/plan/sketch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A chained hash of names: psc_map holds the head of each chain. */
@@ -77,19 +78,27 @@ static enum psc_status match_nodes(struct resolving *r, struct psc_error *reterr
 
 /* ---- buffers ----------------------------------------------------------------------------------------- */
 
-/* The bytes that the file states for a buffer, false when it states none. */
-static bool stated_bytes(const struct resolving *r, const char *id, uint8_t backend, uint64_t *ret)
+/* What the file states of a buffer: an index into foreign->buffers, or PSC_NONE. */
+static uint32_t find_stated(const struct resolving *r, const char *id, uint8_t backend)
 {
     const struct psc_foreign_buffer *buffers = r->foreign->buffers;
     for (uint32_t k = names_first(&r->stated, key_of(id, 0)); k != PSC_NONE; k = r->stated.next[k]) {
         bool here = !buffers[k].backend ||
                     (backend < r->graph->backend_n && !strcmp(buffers[k].backend, r->graph->backends[backend]));
-        if (!here || strcmp(buffers[k].id, id))
-            continue;
-        *ret = buffers[k].bytes;
-        return *ret != UINT64_MAX;
+        if (here && !strcmp(buffers[k].id, id))
+            return k;
     }
-    return false;
+    return PSC_NONE;
+}
+
+/* The bytes that the file states for a buffer, false when it states none. */
+static bool stated_bytes(const struct resolving *r, const char *id, uint8_t backend, uint64_t *ret)
+{
+    uint32_t k = find_stated(r, id, backend);
+    if (k == PSC_NONE || r->foreign->buffers[k].bytes == UINT64_MAX)
+        return false;
+    *ret = r->foreign->buffers[k].bytes;
+    return true;
 }
 
 /* The sketch's buffer of that id on that backend, made at its first tenant. */
@@ -115,6 +124,57 @@ static enum psc_status find_buffer(struct resolving *r, const char *id, uint8_t 
     if (!sketch->buffers[*ret].name)
         return psc_fail_nomem(reterr);
     return names_put(&r->buffers, key, at, reterr);
+}
+
+struct listed {
+    uint32_t rank, at; /* place in the file's list (those not listed come last), place in the sketch */
+};
+
+static int compare_listed(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* A plan that was written here reads back with its own numbers: buffers stand in the order in which the file lists
+ * them, and one that is known by a number is called b and that number. */
+static enum psc_status order_buffers(struct resolving *r, struct psc_error *reterr)
+{
+    struct psc_sketch *sketch = &r->sketch;
+    struct psc_buffer *made = sketch->buffers + sketch->region_n;
+    uint32_t n = (uint32_t)sketch->buffer_n - sketch->region_n;
+    struct listed *order = psc_arena_alloc(&sketch->scratch, n, sizeof *order);
+    uint32_t *now_at = psc_arena_alloc(&sketch->scratch, n, sizeof *now_at);
+    struct psc_buffer *sorted = psc_arena_alloc(&sketch->scratch, n, sizeof *sorted);
+    if (!order || !now_at || !sorted)
+        return psc_fail_nomem(reterr);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = (struct listed){find_stated(r, made[i].name, made[i].backend), i};
+    qsort(order, n, sizeof *order, compare_listed);
+    for (uint32_t i = 0; i < n; i++) {
+        struct psc_buffer *buffer = &sorted[i];
+        now_at[order[i].at] = i;
+        *buffer = made[order[i].at];
+        if (buffer->name[strspn(buffer->name, "0123456789")])
+            continue;
+        size_t size = strlen(buffer->name) + 2;
+        char *name = psc_arena_alloc(sketch->arena, size, 1);
+        if (!name)
+            return psc_fail_nomem(reterr);
+        name[0] = 'b';
+        memcpy(name + 1, buffer->name, size - 1);
+        buffer->name = name;
+    }
+    if (n)
+        memcpy(made, sorted, n * sizeof *made);
+    for (psc_node i = 0; i < r->graph->n; i++) {
+        uint32_t *at = &sketch->places[i].buffer;
+        if (*at != PSC_NONE && *at >= sketch->region_n)
+            *at = sketch->region_n + now_at[*at - sketch->region_n];
+    }
+    return PSC_OK;
 }
 
 /* ---- places -------------------------------------------------------------------------------------------- */
@@ -262,6 +322,8 @@ static enum psc_status resolve(struct resolving *r, struct psc_error *reterr)
         status = place_node(r, i, reterr);
     if (!status)
         status = check_places(r, reterr);
+    if (!status)
+        status = order_buffers(r, reterr);
     if (!status)
         status = psc_sketch_copies(&r->sketch, reterr);
     return status;
