@@ -68,6 +68,7 @@ static void the_script_writes_the_same_bytes_again(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/traces/samples/the-script-writes-the-same-bytes-again", the_script_writes_the_same_bytes_again);
+    g_test_add_func("/traces/samples/the-script-writes-the-same-bytes-again",
+                    the_script_writes_the_same_bytes_again);
     return g_test_run();
 }
