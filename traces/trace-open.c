@@ -31,7 +31,10 @@ static enum psc_status take_format(struct psc_trace *t, struct psc_slice value, 
         }
     bool nomem = false;
     struct psc_slice shown = value;
-    if (psc_slice_is_string(value) && value.n > 80)
+    if (!psc_slice_is_string(value))
+        return psc_fail(reterr, PSC_ERR_PARSE, "format must be a string, not %s; this program reads \"minfer-trace\" and \"minfer-graph\"",
+                        psc_slice_kind(value));
+    if (value.n > 80)
         shown.n = 80; /* a string without its end: the printer mends what was cut */
     const char *text = psc_slice_json(&t->doc->arena, shown, &nomem);
     if (nomem)
@@ -121,14 +124,16 @@ static enum psc_status take_ours(struct psc_trace *t, uint32_t p, struct psc_err
 /* Unknown members are kept for writing back, unless they are too big to be kept twice. */
 static bool keep_unknown(struct psc_trace *t, struct psc_text *extra, struct psc_slice key, struct psc_slice value)
 {
-    if (value.n <= UNKNOWN_MAX) {
+    if (value.n <= UNKNOWN_MAX && key.n <= 256) {
         psc_extra_add(extra, key, value);
         return !extra->failed;
     }
+    bool nomem = false;
+    struct psc_slice short_key = {key.s - 1, (key.n > 256 ? 256 : key.n) + 2};
+    const char *name = psc_slice_string(&t->doc->arena, short_key, &nomem);
     psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, (uint64_t)(value.s - t->source.s),
-                   "the unknown key \"%.*s\" holds %zu bytes: it is not kept for writing back", key.n > 60 ? 60 : (int)key.n, key.s,
-                   value.n);
-    return true;
+                   "the unknown key \"%s\" holds %zu bytes: it is not kept for writing back", name ? name : "", value.n);
+    return !nomem;
 }
 
 static enum psc_status take_phase_member(struct psc_trace *t, struct psc_slice key, struct psc_slice value, struct psc_error *reterr)
@@ -192,7 +197,9 @@ static enum psc_status end_phase(struct psc_trace *t, struct psc_error *reterr)
         if (!phase->extra_json)
             return psc_fail_nomem(reterr);
     }
-    if (phase->graph && phase->graph->kind && strcmp(phase->kind, phase->graph->kind) != 0)
+    if (phase->graph && phase->graph->kind && !phase->kind[0])
+        phase->kind = phase->graph->kind;
+    else if (phase->graph && phase->graph->kind && strcmp(phase->kind, phase->graph->kind) != 0)
         psc_report_add(&t->doc->report, PSC_NOTE, 0, 0, UINT64_MAX,
                        "phases[%" PRIu32 "] is called \"%s\", its graph \"%s\": the graph is what ran", p, phase->kind,
                        phase->graph->kind);
@@ -392,7 +399,7 @@ static enum psc_status source_scan(void *ctx, uint64_t max_bytes, bool *ret_done
         *reterr = t->failure;
     while (status == PSC_OK && !t->done && found != PSC_FOUND_PAUSE) {
         status = take_next(t, limit, &found, &t->failure);
-        if (status == PSC_OK && t->doc->report.failed)
+        if (t->doc->report.failed)
             status = psc_fail_nomem(&t->failure);
         if (status != PSC_OK) {
             prefix(t->name, status, &t->failure);
@@ -453,7 +460,7 @@ static enum psc_status scan_first(struct psc_trace *t, const struct psc_open_opt
         }
         size_t limit = (at / PIECE + 1) * PIECE;
         status = take_next(t, limit < t->source.n ? limit : SIZE_MAX, &found, reterr);
-        if (status == PSC_OK && t->doc->report.failed)
+        if (t->doc->report.failed)
             status = psc_fail_nomem(reterr);
         if (status == PSC_OK && !(options && options->whole) && can_be_shown(t, found))
             break;
