@@ -325,6 +325,40 @@ static void test_many_unknown(void)
     psc_arena_release(&arena);
 }
 
+/* A flood of warnings is counted, and never drowns the fault. */
+static void test_flood(void)
+{
+    enum { N = 5000 };
+    struct psc_draft_node *nodes = g_new0(struct psc_draft_node, N);
+    struct psc_arena arena = {0};
+    struct psc_report report = {0};
+    struct psc_graph *g = NULL;
+    struct psc_error error;
+    for (unsigned i = 0; i < N; i++)
+        nodes[i] = (struct psc_draft_node){.id = i, .op_name = "input", .dtype_name = "f32", .layer = -1,
+                                           .name = "tab\tline\n\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+                                                   "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+                                                   "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"};
+    struct psc_draft draft = {.nodes = nodes, .n = N};
+    g_assert_cmpint(psc_graph_from_draft(&arena, &draft, &report, &g, &error), ==, PSC_OK);
+    g_assert_cmpuint(report.n, ==, 16 + 1 + 16 + 1 + 1);
+    g_assert_nonnull(strstr(report.items[0].text, "node 0 (tab?line?"));
+    g_assert_nonnull(strstr(report.items[16].text, "4984 more inputs are not named by the list of inputs"));
+    g_assert_nonnull(strstr(report.items[33].text, "4984 more inputs are unused"));
+    for (size_t k = 0; k < report.n; k++)
+        g_assert_true(g_utf8_validate(report.items[k].text, -1, NULL));
+    while (report.n < PSC_REPORT_MAX)
+        psc_report_add(&report, PSC_WARNING, 0, 0, 0, "one more");
+    nodes[7].op_name = "add";
+    g = NULL;
+    g_assert_cmpint(psc_graph_from_draft(&arena, &draft, &report, &g, &error), ==, PSC_ERR_GRAPH);
+    g_assert_cmpint((int)error.status, ==, PSC_ERR_GRAPH);
+    g_assert_nonnull(strstr(error.text, "add takes 2 operands, found 0"));
+    psc_report_release(&report);
+    psc_arena_release(&arena);
+    g_free(nodes);
+}
+
 static void test_missing_fields(void)
 {
     static const struct row rows[] = {
@@ -505,6 +539,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/graph/draft/limits-nodes-and-operands", test_too_many);
     g_test_add_func("/core/graph/draft/warns-of-what-is-only-strange", test_lenient);
     g_test_add_func("/core/graph/draft/counts-unknown-ops-beyond-sixteen", test_many_unknown);
+    g_test_add_func("/core/graph/draft/counts-a-flood-of-warnings-and-keeps-the-fault", test_flood);
     g_test_add_func("/core/graph/draft/labels-nodes-whose-fields-are-missing", test_missing_fields);
     g_test_add_func("/core/graph/draft/keeps-ids-of-64-bits", test_big_ids);
     g_test_add_func("/core/graph/draft/orders-by-id-when-the-list-is-not-in-order", test_order_by_id);

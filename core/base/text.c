@@ -113,8 +113,12 @@ void psc_report_add(struct psc_report *report, enum psc_level level, uint64_t li
     if (level == PSC_FAULT)
         report->fault_n++;
     if (report->n >= PSC_REPORT_MAX) {
+        struct psc_message *last = &report->items[report->n - 1];
         report->dropped++;
-        return;
+        if (level != PSC_FAULT || last->level == PSC_FAULT)
+            return;
+        psc_free(last->text); /* the fault that condemns a file is told, whatever stood there */
+        report->n--;
     }
     struct psc_text text = {0};
     va_list ap;

@@ -41,7 +41,7 @@ struct psc_report {
     size_t fault_n, dropped; /* faults among the items; messages beyond PSC_REPORT_MAX */
     bool failed;             /* an allocation failed: a message may be missing */
 };
-#define PSC_REPORT_MAX 1000u
+#define PSC_REPORT_MAX 1000u /* a first fault still takes the place of the last warning */
 void psc_report_release(struct psc_report *report); /* {0} is an empty report */
 void psc_report_add(struct psc_report *report, enum psc_level level, uint64_t line, uint64_t column,
                     uint64_t byte, const char *fmt, ...) PSC_PRINTF(6, 7);

@@ -182,14 +182,16 @@ static void fill_lists(struct assembly *a)
 
 static void warn_unused(const struct assembly *a, struct psc_report *report)
 {
+    uint32_t unused = 0;
     for (uint32_t k = 0; k < a->g->input_n; k++) {
         const struct psc_node_info *node = &a->nodes[a->g->inputs[k]];
         char name[PSC_DRAFT_NAME];
-        if (!node->reader_n && !node->is_output)
+        if (!node->reader_n && !node->is_output && unused++ < PSC_DRAFT_ALIKE)
             psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "input %llu (%s) is unused",
                            (unsigned long long)node->id,
-                           psc_draft_name(&a->r->draft->nodes[a->r->inputs[k]], name));
+                           psc_draft_text(node->name, name));
     }
+    psc_draft_more(a->r, unused, "inputs are unused");
 }
 
 static void warn_no_outputs(const struct assembly *a, struct psc_report *report)

@@ -9,35 +9,38 @@
 
 #define UNKNOWN_KINDS 16u /* different unknown op texts that get a note of their own */
 
-const char *psc_draft_name(const struct psc_draft_node *node, char buf[PSC_DRAFT_NAME])
+const char *psc_draft_text(const char *text, char buf[PSC_DRAFT_NAME])
 {
-    const char *name = node->name && node->name[0] ? node->name : NULL;
-    if (!name) {
-        snprintf(buf, PSC_DRAFT_NAME, "unnamed");
-        return buf;
-    }
-    size_t n = strlen(name);
-    if (n >= PSC_DRAFT_NAME) {
+    if (!text || !text[0])
+        text = "unnamed";
+    size_t n = strlen(text);
+    bool cut = n >= PSC_DRAFT_NAME;
+    if (cut) {
         n = PSC_DRAFT_NAME - 4;
-        while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
+        while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
             n--;
-        memcpy(buf, name, n);
-        memcpy(buf + n, "...", 4);
-    } else {
-        memcpy(buf, name, n + 1);
     }
+    for (size_t k = 0; k < n; k++)
+        buf[k] = (unsigned char)text[k] < 0x20 || text[k] == 0x7f ? '?' : text[k];
+    memcpy(buf + n, cut ? "..." : "", cut ? 4 : 1);
     return buf;
 }
 
 /* "node 5 (ffn_up)" */
 #define WHO "node %llu (%s)"
-#define TELL(node, buf) (unsigned long long)(node)->id, psc_draft_name(node, buf)
+#define TELL(node, buf) (unsigned long long)(node)->id, psc_draft_text((node)->name, buf)
 
 static void fault(struct psc_resolved *r, uint32_t at, const char *text)
 {
     const struct psc_draft_node *node = &r->draft->nodes[at];
     char name[PSC_DRAFT_NAME];
     psc_report_add(r->report, PSC_FAULT, 0, 0, node->byte, WHO ": %s", TELL(node, name), text);
+}
+
+void psc_draft_more(const struct psc_resolved *r, uint32_t n, const char *what)
+{
+    if (n > PSC_DRAFT_ALIKE)
+        psc_report_add(r->report, PSC_WARNING, 0, 0, UINT64_MAX, "%u more %s", n - PSC_DRAFT_ALIKE, what);
 }
 
 /* ---- ids ------------------------------------------------------------------------------------- */
@@ -121,8 +124,8 @@ static void check_duplicates(struct psc_resolved *r)
         told = true; /* the search for the operand is linear: once a file */
         psc_report_add(r->report, PSC_FAULT, 0, 0, b->byte,
                        "duplicate id: id %llu is used by nodes[%u] (%s) and nodes[%u] (%s)%s",
-                       (unsigned long long)a->id, r->by_id[k - 1], psc_draft_name(a, a_name), r->by_id[k],
-                       psc_draft_name(b, b_name), ambiguous);
+                       (unsigned long long)a->id, r->by_id[k - 1], psc_draft_text(a->name, a_name), r->by_id[k],
+                       psc_draft_text(b->name, b_name), ambiguous);
     }
 }
 
@@ -171,6 +174,7 @@ static bool resolve_inputs(struct psc_resolved *r)
     r->inputs = psc_arena_alloc(r->scratch, (size_t)d->n, sizeof *r->inputs);
     if (!listed || !r->inputs)
         return false;
+    uint32_t computed = 0, unlisted = 0;
     for (uint32_t k = 0; k < d->input_n; k++) {
         uint32_t i = psc_draft_find(r, d->inputs[k]);
         char name[PSC_DRAFT_NAME];
@@ -178,9 +182,11 @@ static bool resolve_inputs(struct psc_resolved *r)
             psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "input %llu does not exist",
                            (unsigned long long)d->inputs[k]);
         } else if (!can_be_input(r, i)) {
-            psc_report_add(r->report, PSC_WARNING, 0, 0, d->nodes[i].byte,
-                           "input %llu (%s) is computed by the graph (%s); it is not treated as an input",
-                           TELL(&d->nodes[i], name), d->nodes[i].op_name ? d->nodes[i].op_name : "no op");
+            char op[PSC_DRAFT_NAME];
+            if (computed++ < PSC_DRAFT_ALIKE)
+                psc_report_add(r->report, PSC_WARNING, 0, 0, d->nodes[i].byte,
+                               "input %llu (%s) is computed by the graph (%s); it is not treated as an input",
+                               TELL(&d->nodes[i], name), psc_draft_text(d->nodes[i].op_name, op));
         } else if (!listed[i]) {
             listed[i] = true;
             r->inputs[r->input_n++] = i;
@@ -190,11 +196,14 @@ static bool resolve_inputs(struct psc_resolved *r)
         char name[PSC_DRAFT_NAME];
         if (listed[i] || r->facts[i].op != PSC_OP_INPUT)
             continue;
-        psc_report_add(r->report, PSC_WARNING, 0, 0, d->nodes[i].byte,
-                       WHO " is an input that the list of inputs does not name; it is treated as one",
-                       TELL(&d->nodes[i], name));
+        if (unlisted++ < PSC_DRAFT_ALIKE)
+            psc_report_add(r->report, PSC_WARNING, 0, 0, d->nodes[i].byte,
+                           WHO " is an input that the list of inputs does not name; it is treated as one",
+                           TELL(&d->nodes[i], name));
         r->inputs[r->input_n++] = i;
     }
+    psc_draft_more(r, computed, "listed inputs are computed by the graph");
+    psc_draft_more(r, unlisted, "inputs are not named by the list of inputs");
     return true;
 }
 
@@ -264,6 +273,7 @@ static void check_shapes(struct psc_resolved *r)
 static void check_operands(struct psc_resolved *r)
 {
     const struct psc_draft *d = r->draft;
+    uint32_t many = 0;
     for (uint32_t i = 0; i < d->n; i++) {
         const struct psc_draft_node *node = &d->nodes[i];
         enum psc_op op = r->facts[i].op;
@@ -277,14 +287,16 @@ static void check_operands(struct psc_resolved *r)
                      info->src_max == info->src_min ? "" : "at least ", info->src_min,
                      info->src_min == 1 ? "" : "s", n);
         else if (info->src_max >= 0 && n > (uint32_t)info->src_max) {
-            psc_report_add(r->report, PSC_WARNING, 0, 0, node->byte,
-                           WHO ": %s takes at most %d operand%s, found %u; it is planned as if it read them all",
-                           TELL(node, name), info->name, info->src_max, info->src_max == 1 ? "" : "s", n);
+            if (many++ < PSC_DRAFT_ALIKE)
+                psc_report_add(r->report, PSC_WARNING, 0, 0, node->byte,
+                               WHO ": %s takes at most %d operand%s, found %u; it is planned as if it read them all",
+                               TELL(node, name), info->name, info->src_max, info->src_max == 1 ? "" : "s", n);
             continue;
         } else
             continue;
         fault(r, i, text);
     }
+    psc_draft_more(r, many, "nodes have more operands than their op takes");
 }
 
 static void check_views(struct psc_resolved *r)
@@ -348,9 +360,10 @@ static void note_unknown(struct psc_resolved *r)
     }
     for (uint32_t k = 0; k < seen_n; k++) {
         bool one = seen[k].n == 1;
+        char op[PSC_DRAFT_NAME];
         psc_report_add(r->report, PSC_NOTE, 0, 0, d->nodes[seen[k].first].byte,
-                       "op \"%.40s\" is not known; %u node%s (first: %llu) %s planned by %s shape", seen[k].op,
-                       seen[k].n, one ? "" : "s", (unsigned long long)d->nodes[seen[k].first].id,
+                       "op \"%s\" is not known; %u node%s (first: %llu) %s planned by %s shape",
+                       psc_draft_text(seen[k].op, op), seen[k].n, one ? "" : "s", (unsigned long long)d->nodes[seen[k].first].id,
                        one ? "is" : "are", one ? "its" : "their");
     }
     if (more)
@@ -365,11 +378,11 @@ static void note_dtypes(struct psc_resolved *r)
     for (uint32_t i = 0; i < d->n; i++)
         if (r->facts[i].dtype == PSC_DTYPE_OTHER && !n++)
             first = i;
+    char dtype[PSC_DRAFT_NAME];
     if (n)
         psc_report_add(r->report, PSC_NOTE, 0, 0, d->nodes[first].byte,
-                       "dtype \"%.40s\" of node %llu is not known; it counts as 4 bytes an element (%u node%s)",
-                       d->nodes[first].dtype_name ? d->nodes[first].dtype_name : "",
-                       (unsigned long long)d->nodes[first].id, n, n == 1 ? "" : "s");
+                       "dtype \"%s\" of node %llu is not known; it counts as 4 bytes an element (%u node%s)",
+                       psc_draft_text(d->nodes[first].dtype_name, dtype), (unsigned long long)d->nodes[first].id, n, n == 1 ? "" : "s");
 }
 
 /* ---- order ------------------------------------------------------------------------------------------ */

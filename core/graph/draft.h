@@ -9,7 +9,8 @@
 
 #include "core/graph/edges.h"
 
-#define PSC_DRAFT_NAME 64 /* bytes of a name that a message shows */
+#define PSC_DRAFT_NAME 64  /* bytes of a name that a message shows */
+#define PSC_DRAFT_ALIKE 16 /* warnings of one kind that are spelled out; the rest are counted */
 
 struct psc_draft_fact { /* what follows from one node alone */
     uint64_t elements, bytes;
@@ -32,7 +33,10 @@ struct psc_resolved {
 enum psc_status psc_draft_resolve(struct psc_resolved *r, struct psc_error *reterr) PSC_MUST_CHECK;
 /* Place of the node with that id (the first one), or PSC_NONE. */
 uint32_t psc_draft_find(const struct psc_resolved *r, uint64_t id);
-/* Its name, shortened, or "unnamed". */
-const char *psc_draft_name(const struct psc_draft_node *node, char buf[PSC_DRAFT_NAME]);
+/* A name or op of the file for a message: shortened between characters, control characters as '?';
+ * "unnamed" when there is none. */
+const char *psc_draft_text(const char *text, char buf[PSC_DRAFT_NAME]);
+/* "N more WHAT" when n warnings are more than PSC_DRAFT_ALIKE. */
+void psc_draft_more(const struct psc_resolved *r, uint32_t n, const char *what);
 
 #endif
