@@ -6,7 +6,6 @@
 #include "tests/random-graph.h"
 #include "tests/recorder.h"
 #include "tests/util.h"
-#include "traces/traces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -371,48 +370,6 @@ static void random_graphs_agree_with_the_naive_replay(void)
     g_assert_cmpuint(open_values, <, judged / 20);
 }
 
-/* ---- the excerpt of a published trace ---------------------------------------------------------------------
- */
-
-static void the_published_excerpt_is_overwritten_in_three_groups(void)
-{
-    static const psc_node groups[3][4] = {
-        {119, 121, 129, 425}, {120, 127, PSC_NONE, 426}, {122, 128, PSC_NONE, 416}};
-    static const psc_node family[3][2] = {{123, 411}, {124, 412}, {126, 414}};
-    char *path = test_shared_path("data/minfer-trace-excerpt.json");
-    struct psc_report report = {0};
-    struct psc_doc *doc = NULL;
-    struct psc_arena arena = {0};
-    struct psc_step step;
-    if (!path) {
-        g_test_skip("the shared data are not here");
-        return;
-    }
-    g_assert_cmpint(psc_trace_open(path, NULL, &report, &doc, NULL), ==, PSC_OK);
-    g_assert_cmpint(psc_doc_load_step(doc, 0, 0, &arena, &step, NULL), ==, PSC_OK);
-    struct psc_record_check c = check(&arena, &doc->phases[0], &step);
-    g_assert_cmpuint(c.n, ==, 10);
-    g_assert_cmpuint(c.overwritten, ==, 10);
-    g_assert_cmpuint(c.group_n, ==, 3);
-    g_assert_cmpstr(c.policy, ==, "fifo");
-    for (int k = 0; k < 3; k++) {
-        uint32_t group = verdict_of(&c, groups[k][0])->group;
-        g_assert_cmpuint(group, !=, PSC_NONE);
-        for (int m = 0; m < 3 && groups[k][m] != PSC_NONE; m++) {
-            g_assert_cmpuint(verdict_of(&c, groups[k][m])->group, ==, group);
-            g_assert_cmpuint(verdict_of(&c, groups[k][m])->holds, ==, groups[k][3]);
-        }
-        const struct psc_record_verdict *v = verdict_of(&c, family[k][0]);
-        g_assert_cmpuint(v->group, ==, PSC_NONE);
-        g_assert_cmpuint(v->holds, ==, family[k][1]);
-        g_assert_cmpuint(v->evidence & PSC_BY_ARITHMETIC, !=, 0);
-    }
-    psc_arena_release(&arena);
-    psc_doc_free(doc);
-    psc_report_release(&report);
-    g_free(path);
-}
-
 /* ---- memory and time ------------------------------------------------------------------------------- */
 
 struct oom {
@@ -486,8 +443,6 @@ int main(int argc, char **argv)
                     agreement_of_policies_leaves_two_open);
     g_test_add_func("/records/published/values-decide-where-no-policy-fits",
                     values_decide_where_no_policy_fits);
-    g_test_add_func("/records/published/the-excerpt-is-overwritten-in-three-groups",
-                    the_published_excerpt_is_overwritten_in_three_groups);
     g_test_add_func("/records/every-number-of-layers-is-judged", every_number_of_layers_is_judged);
     g_test_add_func("/records/capture/metal-captured-per-node-is-own", metal_captured_per_node_is_own);
     g_test_add_func("/records/capture/cpu-and-cuda-are-read-at-once", cpu_and_cuda_are_read_at_once);
