@@ -45,6 +45,7 @@ static uint64_t *lay_out(struct psc_arena *arena, const struct psc_story *story,
             return NULL;
         }
     }
+    base[story->buffer_n] = at;
     return base;
 }
 

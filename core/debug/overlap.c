@@ -2,13 +2,26 @@
 
 #include <string.h>
 
-#define LEAF 16u  /* events below a group of level 0 */
-#define FAN_BITS 3u /* a group of level k + 1 has 8 of level k */
+#define LEAF_BITS 5u /* 32 events below a group of level 0 */
+#define LEAF (1u << LEAF_BITS)
+#define FAN_BITS 4u /* a group of level k + 1 has 16 of level k */
 #define FAN (1u << FAN_BITS)
 
 struct span {
     uint64_t lo, hi;
 };
+
+/* The same in units, rounded outwards. */
+struct units {
+    uint32_t lo, hi;
+};
+
+static struct units units_of(const struct psc_overlap *o, struct span s)
+{
+    uint64_t round = (1ull << o->shift) - 1, hi = (s.hi >> o->shift) + ((s.hi & round) != 0);
+
+    return (struct units){(uint32_t)(s.lo >> o->shift), hi > UINT32_MAX ? UINT32_MAX : (uint32_t)hi};
+}
 
 static struct span span_of(const struct psc_overlap *o, uint32_t i)
 {
@@ -65,12 +78,12 @@ uint32_t psc_overlap_bound(const struct psc_story *story, const uint32_t *list, 
 
 /* Where new steps of one level are written. */
 struct stairs {
-    uint64_t *lo, *hi;
+    uint32_t *lo, *hi;
     uint32_t from, n; /* of the group being built; of all */
 };
 
 /* Ranges must come with ascending lo. */
-static void add_step(struct stairs *s, struct span range)
+static void add_step(struct stairs *s, struct units range)
 {
     if (s->n > s->from && range.hi <= s->hi[s->n - 1])
         return;
@@ -84,16 +97,15 @@ static void add_step(struct stairs *s, struct span range)
 
 static void leaf_stairs(const struct psc_overlap *o, uint32_t group, uint32_t total, struct stairs *s)
 {
-    struct span ranges[LEAF];
+    struct units ranges[LEAF];
     uint32_t n = 0, end = (group + 1) * LEAF < total ? (group + 1) * LEAF : total;
 
     for (uint32_t i = group * LEAF; i < end; i++) {
-        struct span range = span_of(o, i);
+        struct span bytes = span_of(o, i);
+        if (bytes.lo == bytes.hi)
+            continue; /* never overlaps */
+        struct units range = units_of(o, bytes);
         uint32_t k = n++;
-        if (range.lo == range.hi) {
-            n--; /* no bytes, never overlaps */
-            continue;
-        }
         for (; k && ranges[k - 1].lo > range.lo; k--)
             ranges[k] = ranges[k - 1];
         ranges[k] = range;
@@ -118,7 +130,7 @@ static void merge_stairs(const struct psc_overlap_level *below, uint32_t group, 
         }
         if (best == FAN)
             return;
-        add_step(s, (struct span){below->lo[at[best]], below->hi[at[best]]});
+        add_step(s, (struct units){below->lo[at[best]], below->hi[at[best]]});
         at[best]++;
     }
 }
@@ -162,9 +174,11 @@ enum psc_status psc_overlap_build(struct psc_arena *arena, const struct psc_stor
 
     if (status)
         return status;
+    while (base[story->buffer_n] >> o.shift >= UINT32_MAX)
+        o.shift++;
     struct psc_arena scratch = {0};
     uint32_t total = o.event_at[story->buffer_n];
-    struct stairs room = {psc_arena_alloc(&scratch, total, 8), psc_arena_alloc(&scratch, total, 8), 0, 0};
+    struct stairs room = {psc_arena_alloc(&scratch, total, 4), psc_arena_alloc(&scratch, total, 4), 0, 0};
     bool built = room.lo && room.hi;
 
     while (built && total && (o.levels == 0 || o.level[o.levels - 1].n > 1))
@@ -192,7 +206,7 @@ static bool meets(const struct psc_overlap *o, uint32_t i, struct span window)
     return range.lo < window.hi && window.lo < range.hi && range.lo < range.hi;
 }
 
-static bool group_meets(const struct psc_overlap_level *level, uint32_t group, struct span window)
+static bool group_meets(const struct psc_overlap_level *level, uint32_t group, struct units window)
 {
     uint32_t first = level->at[group], from = first, to = level->at[group + 1];
 
@@ -208,55 +222,58 @@ static bool group_meets(const struct psc_overlap_level *level, uint32_t group, s
 
 static uint32_t shift_of(uint32_t level)
 {
-    return 4u + FAN_BITS * level; /* log2 of the events below a group */
+    return LEAF_BITS + FAN_BITS * level; /* log2 of the events below a group */
 }
 
-/* The group of level k that ends (or begins) at entry i lies inside [from, to). */
-static bool group_fits(uint32_t i, uint32_t level, bool ends, uint32_t from, uint32_t to)
+/* Largest level whose group ends at entry i and begins no earlier than `from`, or -1. */
+static int level_before(const struct psc_overlap *o, uint32_t i, uint32_t from)
 {
-    uint64_t size = 1ull << shift_of(level);
+    int level = -1;
 
-    if (i & (size - 1))
-        return false;
-    return ends ? (uint64_t)i >= (uint64_t)from + size : (uint64_t)i + size <= to;
-}
-
-/* A group is known to meet the window: its last (or first) entry that does. */
-static uint32_t descend(const struct psc_overlap *o, uint32_t level, uint32_t group, struct span window, bool last)
-{
-    while (level--) {
-        uint32_t n = o->level[level].n, from = group << FAN_BITS, to = from + FAN < n ? from + FAN : n;
-        group = last ? to - 1 : from;
-        while (!group_meets(&o->level[level], group, window))
-            group = last ? group - 1 : group + 1;
+    while (level + 1 < (int)o->levels) {
+        uint32_t shift = shift_of((uint32_t)level + 1);
+        if ((i & ((1ull << shift) - 1)) || (uint64_t)i < (uint64_t)from + (1ull << shift))
+            break;
+        level++;
     }
-    uint32_t total = o->event_at[o->story->buffer_n];
-    uint32_t from = group * LEAF, to = from + LEAF < total ? from + LEAF : total;
-    uint32_t i = last ? to - 1 : from;
-    while (!meets(o, i, window))
-        i = last ? i - 1 : i + 1;
-    return o->events[i];
+    return level;
 }
 
+static int level_after(const struct psc_overlap *o, uint32_t i, uint32_t to)
+{
+    int level = -1;
+
+    while (level + 1 < (int)o->levels) {
+        uint32_t shift = shift_of((uint32_t)level + 1);
+        if ((i & ((1ull << shift) - 1)) || (uint64_t)i + (1ull << shift) > to)
+            break;
+        level++;
+    }
+    return level;
+}
+
+/* Both searches step over the largest group next to entry i that does not meet the window; a group that meets
+ * it is entered, down to its events. */
 uint32_t psc_overlap_before(const struct psc_overlap *o, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t position)
 {
     struct span window = window_of(o, buffer, lo, hi);
+    struct units units = units_of(o, window);
     uint32_t from = o->event_at[buffer];
     uint32_t i = psc_overlap_bound(o->story, o->events, from, o->event_at[buffer + 1], position);
 
     while (lo < hi && i > from) {
-        if (!group_fits(i, 0, true, from, 0)) {
-            if (meets(o, --i, window))
-                return o->events[i];
+        int level = level_before(o, i, from);
+        while (level >= 0 && group_meets(&o->level[level], (i >> shift_of((uint32_t)level)) - 1, units))
+            level--;
+        if (level >= 0) {
+            i -= 1u << shift_of((uint32_t)level);
             continue;
         }
-        uint32_t level = 0;
-        while (level + 1 < o->levels && group_fits(i, level + 1, true, from, 0))
-            level++;
-        uint32_t group = (i >> shift_of(level)) - 1;
-        if (group_meets(&o->level[level], group, window))
-            return descend(o, level, group, window, true);
-        i -= 1u << shift_of(level);
+        uint32_t stop = i - from > LEAF ? (i - 1) & ~(LEAF - 1) : from;
+        while (i > stop) {
+            if (meets(o, --i, window))
+                return o->events[i];
+        }
     }
     return PSC_NONE;
 }
@@ -264,23 +281,23 @@ uint32_t psc_overlap_before(const struct psc_overlap *o, uint32_t buffer, uint64
 uint32_t psc_overlap_after(const struct psc_overlap *o, uint32_t buffer, uint64_t lo, uint64_t hi, int32_t position)
 {
     struct span window = window_of(o, buffer, lo, hi);
+    struct units units = units_of(o, window);
     uint32_t to = o->event_at[buffer + 1];
     uint32_t i = psc_overlap_bound(o->story, o->events, o->event_at[buffer], to, (int64_t)position + 1);
 
     while (lo < hi && i < to) {
-        if (!group_fits(i, 0, false, 0, to)) {
-            if (meets(o, i, window))
-                return o->events[i];
-            i++;
+        int level = level_after(o, i, to);
+        while (level >= 0 && group_meets(&o->level[level], i >> shift_of((uint32_t)level), units))
+            level--;
+        if (level >= 0) {
+            i += 1u << shift_of((uint32_t)level);
             continue;
         }
-        uint32_t level = 0;
-        while (level + 1 < o->levels && group_fits(i, level + 1, false, 0, to))
-            level++;
-        uint32_t group = i >> shift_of(level);
-        if (group_meets(&o->level[level], group, window))
-            return descend(o, level, group, window, false);
-        i += 1u << shift_of(level);
+        uint32_t stop = to - i > LEAF ? (i | (LEAF - 1)) + 1 : to;
+        for (; i < stop; i++) {
+            if (meets(o, i, window))
+                return o->events[i];
+        }
     }
     return PSC_NONE;
 }

@@ -1,24 +1,25 @@
 /* core/debug/overlap.h: the last or first event of a list whose bytes overlap a window (private to core/debug).
  *
- * The list holds events sorted by (buffer, time). Over every 16 of them, over every 8 of those groups, and so
+ * The list holds events sorted by (buffer, time). Over every 32 of them, over every 16 of those groups, and so
  * on, stands a *staircase*: of the byte ranges below it, those that no other range covers on both ends.
  *
  *     ranges   [0,4) [2,3) [1,9) [8,9)        staircase   lo 0 1    hi 4 9
  *
  * The last step with lo < window.hi has the largest hi of all those ranges, so one binary search tells whether
  * any range below overlaps the window. Lookups are O(log^2 n) whatever the ranges; buffers are laid out one
- * behind the other in one address space, so that one tree serves them all.
+ * behind the other in one address space, so that one tree serves them all. Steps are kept in 32 bits: where the
+ * address space is larger they count units of several bytes, rounded outwards, and the events themselves decide.
  */
 #ifndef PSC_CORE_DEBUG_OVERLAP_H
 #define PSC_CORE_DEBUG_OVERLAP_H
 
 #include "core/event/event.h"
 
-#define PSC_OVERLAP_LEVELS 12
+#define PSC_OVERLAP_LEVELS 8
 
 struct psc_overlap_level {
     uint32_t *at;      /* steps of group i: [at[i], at[i + 1]) */
-    uint64_t *lo, *hi; /* both ascending inside a group */
+    uint32_t *lo, *hi; /* units; both ascending inside a group */
     uint32_t n;        /* groups */
 };
 struct psc_overlap {
@@ -27,10 +28,11 @@ struct psc_overlap {
     const uint32_t *events;   /* the list */
     const uint32_t *event_at; /* events of buffer b: [event_at[b], event_at[b + 1]) */
     struct psc_overlap_level level[PSC_OVERLAP_LEVELS];
-    uint32_t levels;
+    uint32_t levels, shift; /* shift: log2 of the bytes of a unit */
 };
 
-/* Takes the events for which keep(kind) is true. base has buffer_n entries and stays with the caller. */
+/* Takes the events for which keep(kind) is true. base has buffer_n + 1 entries, the last is where the address
+ * space ends, and stays with the caller. */
 enum psc_status psc_overlap_build(struct psc_arena *arena, const struct psc_story *story, const uint64_t *base,
                                   bool (*keep)(enum psc_event_kind kind), struct psc_overlap *ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;

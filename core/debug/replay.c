@@ -155,6 +155,16 @@ static bool one_level(const struct psc_story *story, const struct psc_event *a, 
            story->level[a->position] == story->level[b->position];
 }
 
+/* The usual case: a value read whole, from where its last write left it. */
+static bool untouched(const struct psc_replay *r, uint32_t w, uint32_t value, uint32_t buffer, uint64_t lo, uint64_t hi,
+                      uint32_t version)
+{
+    const struct psc_event *e = w == PSC_NONE ? NULL : &r->story->events[r->shadow.writes[w].event];
+
+    return e && e->value == value && e->buffer == buffer && e->lo == lo && e->hi == hi && e->version == version &&
+           !r->pending[w] && psc_shadow_intact(&r->shadow, w);
+}
+
 /* Looks at the bytes [lo, hi) that event `read` takes for `value`. */
 static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value, uint32_t buffer, uint64_t lo,
                             uint64_t hi, uint32_t version, struct psc_error *reterr)
@@ -165,7 +175,7 @@ static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value,
     bool wrong = false;
 
     r->read_n++;
-    if (lo >= hi)
+    if (lo >= hi || untouched(r, last, value, buffer, lo, hi, version))
         return PSC_OK;
     struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi, last);
     do {

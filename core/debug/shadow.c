@@ -240,6 +240,14 @@ void psc_shadow_apply(struct psc_shadow *s, uint32_t w)
     s->tag[write->lo] = w;
 }
 
+bool psc_shadow_intact(const struct psc_shadow *s, uint32_t w)
+{
+    const struct psc_shadow_write *write = &s->writes[w];
+
+    return write->lo < write->hi && has_bit(s, write->lo) && s->tag[write->lo] == w &&
+           after(s, write->lo, write->hi) == write->hi;
+}
+
 /* Last cut of the buffer at or before the byte; the first cut of every buffer is at byte 0. */
 static uint32_t find_cut(const struct psc_shadow *s, uint32_t buffer, uint64_t byte)
 {

@@ -54,6 +54,8 @@ enum psc_status psc_shadow_init(struct psc_shadow *shadow, struct psc_arena *are
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 /* Replays write w: its bytes come from it now. */
 void psc_shadow_apply(struct psc_shadow *shadow, uint32_t w);
+/* Do all bytes of write w still come from it? */
+bool psc_shadow_intact(const struct psc_shadow *shadow, uint32_t w);
 /* First run inside [lo, hi) of a buffer, lo < hi. `hint`: a write that begins at lo, or PSC_NONE. */
 struct psc_shadow_run psc_shadow_first(const struct psc_shadow *shadow, uint32_t buffer, uint64_t lo, uint64_t hi,
                                        uint32_t hint);
