@@ -1,0 +1,16 @@
+/* ui/context-bar.h: which phase, which step, which token, what the model would say next, which plan. */
+#ifndef PSC_UI_CONTEXT_BAR_H
+#define PSC_UI_CONTEXT_BAR_H
+
+#include "ui/workspace.h"
+
+#include <gtk/gtk.h>
+
+#define PSC_TYPE_CONTEXT_BAR (psc_context_bar_get_type())
+G_DECLARE_FINAL_TYPE(PscContextBar, psc_context_bar, PSC, CONTEXT_BAR, GtkBox)
+
+GtkWidget *psc_context_bar_new(PscWorkspace *ws);
+void psc_context_bar_open_plan(PscContextBar *self); /* the popover with the plan's options */
+void psc_context_bar_set_narrow(PscContextBar *self, gboolean narrow); /* hides all but the first logit */
+
+#endif

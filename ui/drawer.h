@@ -1,0 +1,18 @@
+/* ui/drawer.h: the drawer under the timeline: problems, recorded values, accesses, free list, log. */
+#ifndef PSC_UI_DRAWER_H
+#define PSC_UI_DRAWER_H
+
+#include "ui/workspace.h"
+
+#include <gtk/gtk.h>
+
+#define PSC_TYPE_DRAWER (psc_drawer_get_type())
+G_DECLARE_FINAL_TYPE(PscDrawer, psc_drawer, PSC, DRAWER, GtkBox)
+
+GtkWidget *psc_drawer_new(PscWorkspace *ws);
+/* "problems", "records", "accesses", "free" or "log"; opens the drawer. */
+void psc_drawer_show_tab(PscDrawer *self, const char *name);
+void psc_drawer_toggle(PscDrawer *self);
+gboolean psc_drawer_is_open(PscDrawer *self);
+
+#endif

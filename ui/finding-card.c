@@ -1,0 +1,96 @@
+#include "ui/inspector-cards.h"
+
+#include "core/debug/explain.h"
+#include "ui/tables.h"
+
+static void who(PscCard *card, const PscStudy *study, const struct psc_finding *f)
+{
+    char exact[27];
+    psc_card_section(card, "WHO");
+    char *born = f->victim_position < 0 ? g_strdup("filled by the host") : g_strdup_printf("written at %d", f->victim_position);
+    psc_card_node(card, "Victim", f->victim, born);
+    g_free(born);
+    if (f->writer == PSC_NONE && f->writer_value == PSC_NONE) {
+        psc_card_line(card, "Writer", "nobody wrote the bytes");
+    } else {
+        char *at = f->position < 0 ? g_strdup("before op 0") : g_strdup_printf("at %d", f->position);
+        psc_card_node(card, "Writer", f->writer, at);
+        g_free(at);
+    }
+    if (f->reader_kind == PSC_READER_NODE) {
+        char *at = g_strdup_printf("at %d", f->read_position);
+        psc_card_node(card, "Doomed read", f->reader, at);
+        g_free(at);
+    } else {
+        psc_card_line(card, "Doomed read", f->reader_kind == PSC_READER_EXPORT ? "the host, when the outputs are read"
+                                           : f->reader_kind == PSC_READER_RERUN ? "a second run without refilled inputs"
+                                                                                : "the host");
+    }
+    if (f->buffer < study->analysis->story->buffer_n) {
+        const struct psc_buffer *b = &study->analysis->story->buffers[f->buffer];
+        char *bytes = g_strdup_printf("[0x%" G_GINT64_MODIFIER "x, +%s)", b->base + f->lo,
+                                      psc_thousands(f->hi - f->lo, exact, sizeof exact));
+        psc_card_buffer(card, "Bytes", f->buffer, bytes);
+        g_free(bytes);
+    }
+}
+
+void psc_card_of_finding(PscCard *card, int index)
+{
+    PscStudy *study = psc_workspace_study(card->ws);
+    const struct psc_check *check = &study->analysis->check;
+    if ((uint32_t)index >= check->finding_n)
+        return;
+    const struct psc_finding *f = &check->findings[index];
+    char *title = g_strdup_printf("\xe2\x9a\xa0 Clobber %d of %u", index + 1, check->finding_n);
+    psc_card_title(card, title, NULL);
+    g_free(title);
+    char *kind = g_strdup_printf("%s %s", psc_kind_name(f->kind), psc_kind_text(f->kind));
+    psc_card_badge(card, kind, "clobber-solid");
+    psc_card_badge(card, psc_confidence_name(f->confidence), NULL);
+    g_free(kind);
+    struct psc_text text = {0};
+    psc_card_section(card, NULL);
+    psc_explain_finding(&text, study->analysis, f);
+    psc_card_text(card, psc_text_str(&text), "strong");
+    psc_text_clear(&text);
+    who(card, study, f);
+    psc_explain_finding_more(&text, study->analysis, f);
+    if (text.n) {
+        psc_card_section(card, "WHAT WAS BELIEVED");
+        psc_card_text(card, psc_text_str(&text), NULL);
+    }
+    psc_text_release(&text);
+}
+
+void psc_card_of_buffer(PscCard *card, uint32_t buffer)
+{
+    PscStudy *study = psc_workspace_study(card->ws);
+    const struct psc_story *story = study->analysis->story;
+    const struct psc_buffer *b = &story->buffers[buffer];
+    char exact[27], bytes[24];
+    char *about = g_strdup_printf("%s buffer%s%s", psc_role_name(b->role), b->backend < story->backend_n ? " on " : "",
+                                  b->backend < story->backend_n ? story->backends[b->backend] : "");
+    psc_card_title(card, b->name, about);
+    g_free(about);
+    psc_card_section(card, "BUFFER");
+    if (b->bytes == UINT64_MAX)
+        psc_card_line(card, "Bytes", "not known");
+    else
+        psc_card_linef(card, "Bytes", "%s  (%s)", psc_thousands(b->bytes, exact, sizeof exact),
+                       psc_bytes_text(b->bytes, bytes, sizeof bytes));
+    psc_card_linef(card, "Address", "0x%05" G_GINT64_MODIFIER "x in its pool", b->base);
+    psc_card_linef(card, "Tenants", "%u", study->tenants[buffer]);
+    const struct psc_history *h = study->analysis->history;
+    int32_t cursor = psc_workspace_cursor(card->ws);
+    char *heading = cursor < 0 ? g_strdup("BEFORE OP 0") : g_strdup_printf("AT OP %d", cursor);
+    psc_card_section(card, heading);
+    g_free(heading);
+    uint32_t tenant = psc_history_tenant(h, buffer, 0, cursor);
+    if (tenant == PSC_NONE)
+        psc_card_line(card, "Holds", "nothing alive");
+    else
+        psc_card_node(card, "Holds", story->values[h->tenancies[tenant].value].node, NULL);
+    if (study->buffer_marks[buffer])
+        psc_card_text(card, "\xe2\x9a\xa0 A tensor was written over in this buffer: press X.", "clobber");
+}

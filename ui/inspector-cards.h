@@ -1,0 +1,12 @@
+/* ui/inspector-cards.h: what the inspector says of each thing that may be selected. */
+#ifndef PSC_UI_INSPECTOR_CARDS_H
+#define PSC_UI_INSPECTOR_CARDS_H
+
+#include "ui/card.h"
+
+void psc_card_of_node(PscCard *card, psc_node node);
+void psc_card_of_buffer(PscCard *card, uint32_t buffer);
+void psc_card_of_finding(PscCard *card, int finding);
+void psc_card_of_run(PscCard *card); /* summary, lesson and legend */
+
+#endif

@@ -1,0 +1,118 @@
+#include "ui/inspector.h"
+
+#include "ui/inspector-cards.h"
+#include "ui/tables.h"
+#include "ui/tenants-table.h"
+
+struct _PscInspector {
+    GtkBox parent_instance;
+    PscWorkspace *ws;
+    GtkWidget *scroller, *box, *tenants, *tenants_title, *tenants_box;
+    guint idle; /* a rebuild that is waiting: holding an arrow key down must not pay for each step */
+    uint32_t tenants_of;
+};
+
+G_DEFINE_FINAL_TYPE(PscInspector, psc_inspector, GTK_TYPE_BOX)
+
+static void show_tenants(PscInspector *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    uint32_t buffer = psc_workspace_selection(self->ws).buffer;
+    gboolean shown = study && study->analysis->story && buffer < study->analysis->story->buffer_n;
+    gtk_widget_set_visible(self->tenants_box, shown);
+    if (!shown)
+        return;
+    char *title = g_strdup_printf("TENANTS OF %s, %u IN ORDER", study->analysis->story->buffers[buffer].name,
+                                  study->tenants[buffer]);
+    gtk_label_set_text(GTK_LABEL(self->tenants_title), title);
+    g_free(title);
+    if (self->tenants_of != buffer)
+        psc_table_reload(PSC_TABLE(self->tenants));
+    self->tenants_of = buffer;
+    psc_table_show_selected(PSC_TABLE(self->tenants));
+}
+
+static void rebuild(PscInspector *self)
+{
+    PscCard card;
+    psc_card_begin(&card, self->ws, self->box);
+    if (psc_workspace_study(self->ws)) {
+        PscSelection selection = psc_workspace_selection(self->ws);
+        if (selection.finding >= 0)
+            psc_card_of_finding(&card, selection.finding);
+        else if (selection.node != PSC_NONE)
+            psc_card_of_node(&card, selection.node);
+        else if (selection.buffer != PSC_NONE)
+            psc_card_of_buffer(&card, selection.buffer);
+        else
+            psc_card_of_run(&card);
+    }
+    show_tenants(self);
+}
+
+static gboolean idle_cb(gpointer data)
+{
+    PscInspector *self = data;
+    self->idle = 0;
+    rebuild(self);
+    return G_SOURCE_REMOVE;
+}
+
+static void changed_cb(PscInspector *self, guint what)
+{
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
+        self->tenants_of = PSC_NONE;
+    guint mine = PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_SELECTION |
+                 PSC_CHANGED_CURSOR | PSC_CHANGED_VIEW;
+    if (what & mine && !self->idle)
+        self->idle = g_idle_add(idle_cb, self);
+}
+
+static void psc_inspector_dispose(GObject *object)
+{
+    PscInspector *self = PSC_INSPECTOR(object);
+    g_clear_handle_id(&self->idle, g_source_remove);
+    g_clear_object(&self->ws);
+    G_OBJECT_CLASS(psc_inspector_parent_class)->dispose(object);
+}
+
+static void psc_inspector_class_init(PscInspectorClass *class)
+{
+    G_OBJECT_CLASS(class)->dispose = psc_inspector_dispose;
+}
+
+static void psc_inspector_init(PscInspector *self)
+{
+    gtk_orientable_set_orientation(GTK_ORIENTABLE(self), GTK_ORIENTATION_VERTICAL);
+    gtk_widget_add_css_class(GTK_WIDGET(self), "pane");
+    gtk_widget_add_css_class(GTK_WIDGET(self), "inspector");
+    self->tenants_of = PSC_NONE;
+}
+
+GtkWidget *psc_inspector_new(PscWorkspace *ws)
+{
+    PscInspector *self = g_object_new(PSC_TYPE_INSPECTOR, NULL);
+    self->ws = g_object_ref(ws);
+    self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+    gtk_widget_add_css_class(self->box, "inspector-box");
+    self->scroller = gtk_scrolled_window_new();
+    gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+    gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->scroller), self->box);
+    gtk_widget_set_vexpand(self->scroller, TRUE);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(self->scroller), GTK_ACCESSIBLE_PROPERTY_LABEL, "Inspector", -1);
+    self->tenants_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 3);
+    self->tenants_title = gtk_label_new(NULL);
+    gtk_label_set_xalign(GTK_LABEL(self->tenants_title), 0);
+    gtk_widget_add_css_class(self->tenants_title, "section");
+    gtk_widget_set_margin_start(self->tenants_title, 12);
+    gtk_widget_set_margin_top(self->tenants_title, 6);
+    self->tenants = psc_table_new(ws, &psc_tenants_table);
+    gtk_widget_set_size_request(self->tenants, -1, 150);
+    gtk_box_append(GTK_BOX(self->tenants_box), self->tenants_title);
+    gtk_box_append(GTK_BOX(self->tenants_box), self->tenants);
+    gtk_widget_set_visible(self->tenants_box, FALSE);
+    gtk_box_append(GTK_BOX(self), self->scroller);
+    gtk_box_append(GTK_BOX(self), self->tenants_box);
+    g_signal_connect_object(ws, "changed", G_CALLBACK(changed_cb), self, G_CONNECT_SWAPPED);
+    return GTK_WIDGET(self);
+}

@@ -1,0 +1,102 @@
+#include "ui/keys.h"
+
+const PscKey psc_keys[] = {
+    {"Stepping", "Next op", "win.forward", {"<Control>Right"}, TRUE},
+    {"Stepping", "Previous op", "win.back", {"<Control>Left"}, TRUE},
+    {"Stepping", "Next op (map)", "win.forward", {"Right"}, FALSE},
+    {"Stepping", "Previous op (map)", "win.back", {"Left"}, FALSE},
+    {"Stepping", "Next layer", "win.next-layer", {"Page_Down"}, FALSE},
+    {"Stepping", "Previous layer", "win.previous-layer", {"Page_Up"}, FALSE},
+    {"Stepping", "Next split", "win.next-split", {"<Control>Page_Down"}, TRUE},
+    {"Stepping", "Previous split", "win.previous-split", {"<Control>Page_Up"}, TRUE},
+    {"Stepping", "Before the first op", "win.first", {"Home"}, FALSE},
+    {"Stepping", "Last op", "win.last", {"End"}, FALSE},
+    {"Stepping", "Play or pause", "win.play", {"space"}, FALSE},
+    {"Stepping", "Play slowly", "win.play-slow", {"<Shift>space"}, FALSE},
+    {"Stepping", "Go to: 124, 50%, 0x13400, b9, ffn_up", "win.go-to", {"g"}, FALSE},
+    {"Stepping", "Peak of live bytes", "win.peak", {"p"}, FALSE},
+    {"Selected bytes", "Previous access", "win.previous-access", {"bracketleft"}, FALSE},
+    {"Selected bytes", "Next access", "win.next-access", {"bracketright"}, FALSE},
+    {"Selected bytes", "Previous write", "win.previous-write", {"braceleft"}, FALSE},
+    {"Selected bytes", "Next write", "win.next-write", {"braceright"}, FALSE},
+    {"Selected bytes", "Last writer", "win.last-writer", {"l"}, FALSE},
+    {"Selected bytes", "Next reader", "win.next-reader", {"n"}, FALSE},
+    {"Selected bytes", "Buffer above", "win.row-up", {"Up"}, FALSE},
+    {"Selected bytes", "Buffer below", "win.row-down", {"Down"}, FALSE},
+    {"Selected bytes", "Explain the selection, and copy the words", "win.explain", {"e"}, FALSE},
+    {"Problems", "Next problem", "win.next-problem", {"x"}, FALSE},
+    {"Problems", "Previous problem", "win.previous-problem", {"<Shift>x"}, FALSE},
+    {"Problems", "List of problems", "win.drawer-tab::problems", {"<Control><Shift>m"}, TRUE},
+    {"Map", "Zoom in", "win.zoom-in", {"w", "plus", "<Control>plus", "<Control>equal"}, FALSE},
+    {"Map", "Zoom out", "win.zoom-out", {"s", "minus", "<Control>minus"}, FALSE},
+    {"Map", "Pan left", "win.pan-left", {"a"}, FALSE},
+    {"Map", "Pan right", "win.pan-right", {"d"}, FALSE},
+    {"Map", "Taller rows", "win.taller", {"<Shift>w"}, FALSE},
+    {"Map", "Lower rows", "win.lower", {"<Shift>s"}, FALSE},
+    {"Map", "Centre the selection; again: fit it", "win.fit-selection", {"f"}, FALSE},
+    {"Map", "Whole run", "win.show-all", {"0", "z"}, FALSE},
+    {"Map", "Rows or addresses", "win.toggle-mode", {"y"}, FALSE},
+    {"Map", "Colour by role or by recorded value", "win.toggle-colour", {"c"}, FALSE},
+    {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
+    {"Window", "Find in ops and buffers", "win.find", {"<Control>f"}, TRUE},
+    {"Window", "Plan options", "win.plan-options", {"<Control>p"}, TRUE},
+    {"Window", "Show or hide the lists", "win.lists", {"F9"}, TRUE},
+    {"Window", "Show or hide the inspector", "win.inspector", {"<Control>F9"}, TRUE},
+    {"Window", "Open or close the drawer", "win.drawer", {"<Control>j"}, TRUE},
+    {"Window", "Next pane", "win.next-pane", {"F6"}, TRUE},
+    {"Window", "Previous pane", "win.previous-pane", {"<Shift>F6"}, TRUE},
+    {"Window", "Clear the selection; undim", "win.clear", {"Escape"}, FALSE},
+    {"Window", "Full screen", "win.full-screen", {"F11"}, TRUE},
+    {"Window", "Keyboard shortcuts", "win.shortcuts", {"<Control>question", "F1"}, TRUE},
+    {"Window", "Close the document", "win.close-document", {"<Control>w"}, TRUE},
+    {"Window", "Quit", "app.quit", {"<Control>q"}, TRUE},
+    {NULL, NULL, NULL, {NULL}, FALSE},
+};
+
+void psc_keys_install(GtkApplication *application)
+{
+    for (const PscKey *key = psc_keys; key->group; key++)
+        if (key->anywhere)
+            gtk_application_set_accels_for_action(application, key->action, (const char *const *)key->accels);
+}
+
+void psc_keys_attach(GtkWidget *widget)
+{
+    GtkEventController *controller = gtk_shortcut_controller_new();
+    for (const PscKey *key = psc_keys; key->group; key++) {
+        if (key->anywhere)
+            continue;
+        for (int i = 0; i < 4 && key->accels[i]; i++) {
+            GtkShortcut *shortcut = gtk_shortcut_new(gtk_shortcut_trigger_parse_string(key->accels[i]),
+                                                     gtk_named_action_new(key->action));
+            gtk_shortcut_controller_add_shortcut(GTK_SHORTCUT_CONTROLLER(controller), shortcut);
+        }
+    }
+    gtk_widget_add_controller(widget, controller);
+}
+
+static GtkWidget *group_new(const char *title)
+{
+    return g_object_new(GTK_TYPE_SHORTCUTS_GROUP, "title", title, NULL);
+}
+
+GtkWidget *psc_keys_window_new(GtkWindow *parent)
+{
+    GtkWidget *window = g_object_new(GTK_TYPE_SHORTCUTS_WINDOW, "modal", TRUE, "transient-for", parent, NULL);
+    GtkWidget *section = g_object_new(GTK_TYPE_SHORTCUTS_SECTION, "section-name", "planscope", "title", "Planscope",
+                                      "max-height", 14, "visible", TRUE, NULL);
+    GtkWidget *group = NULL;
+    for (const PscKey *key = psc_keys; key->group; key++) {
+        if (!group || g_strcmp0(key[-1].group, key->group) != 0) {
+            group = group_new(key->group);
+            gtk_box_append(GTK_BOX(section), group);
+        }
+        char *accels = g_strjoinv(" ", (char **)key->accels);
+        GtkWidget *shortcut = g_object_new(GTK_TYPE_SHORTCUTS_SHORTCUT, "title", key->words, "accelerator", accels,
+                                           NULL);
+        gtk_box_append(GTK_BOX(group), shortcut);
+        g_free(accels);
+    }
+    gtk_window_set_child(GTK_WINDOW(window), section);
+    return window;
+}

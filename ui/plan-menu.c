@@ -1,0 +1,254 @@
+#include "ui/plan-menu.h"
+
+#include <string.h>
+
+enum { PLANNER, MODE, SIZE, SLOTS, ORDER, CHOICE_N };
+
+struct _PscPlanMenu {
+    GtkWidget parent_instance;
+    PscWorkspace *ws;
+    GtkWidget *button, *label, *origin, *own;
+    GtkWidget *choices[CHOICE_N];
+    GtkWidget *faults[PSC_FAULT_N];
+    gboolean syncing, narrow;
+};
+
+G_DEFINE_FINAL_TYPE(PscPlanMenu, psc_plan_menu, GTK_TYPE_WIDGET)
+
+static GtkWidget *choice_new(int which)
+{
+    GPtrArray *words = g_ptr_array_new();
+    switch (which) {
+    case PLANNER:
+        for (const struct psc_planner *p = psc_planners; p->name; p++)
+            g_ptr_array_add(words, (gpointer)p->name);
+        break;
+    case MODE:
+        for (int i = 0; i < PSC_MODE_N; i++)
+            g_ptr_array_add(words, (gpointer)psc_mode_name(i));
+        break;
+    case SIZE:
+        for (int i = 0; i < PSC_SIZE_N; i++)
+            g_ptr_array_add(words, (gpointer)psc_size_name(i));
+        break;
+    case SLOTS:
+        for (int i = 0; i < PSC_SLOTS_N; i++)
+            g_ptr_array_add(words, (gpointer)psc_slots_name(i));
+        break;
+    default:
+        for (int i = 0; i < PSC_ORDER_N; i++)
+            g_ptr_array_add(words, (gpointer)psc_order_name(i));
+    }
+    g_ptr_array_add(words, NULL);
+    GtkWidget *choice = gtk_drop_down_new_from_strings((const char *const *)words->pdata);
+    g_ptr_array_unref(words);
+    return choice;
+}
+
+static const struct {
+    const char *title, *hint;
+} choice_words[CHOICE_N] = {
+    {"Planner", "Which strategy places the tensors"},
+    {"Mode", "upstream repeats the engine with its open holes; hardened closes them"},
+    {"Size", "Buffers in size classes, or of exactly the bytes that are needed"},
+    {"Slots", "Which of several free buffers is taken"},
+    {"Order", "The order in which lives are counted; execution stays in build order"},
+};
+
+static guint planner_index(const struct psc_planner *planner)
+{
+    guint i = 0;
+    for (const struct psc_planner *p = psc_planners; planner && p->name; p++, i++)
+        if (p == planner)
+            return i;
+    return 0;
+}
+
+static void set_choice(PscPlanMenu *self, int which, guint value)
+{
+    gtk_drop_down_set_selected(GTK_DROP_DOWN(self->choices[which]), value);
+}
+
+static void update(PscPlanMenu *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const struct psc_analysis_options *options = psc_workspace_options(self->ws);
+    gtk_widget_set_sensitive(self->button, study && study->graph);
+    if (!study || !options)
+        return;
+    self->syncing = TRUE;
+    set_choice(self, PLANNER, planner_index(options->planner));
+    set_choice(self, MODE, options->plan.mode);
+    set_choice(self, SIZE, options->plan.size);
+    set_choice(self, SLOTS, options->plan.slots);
+    set_choice(self, ORDER, options->plan.order);
+    for (int f = 0; f < PSC_FAULT_N; f++)
+        gtk_check_button_set_active(GTK_CHECK_BUTTON(self->faults[f]), options->plan.faults & PSC_FAULT_BIT(f));
+    gtk_widget_set_visible(self->own, study->phase.plan || study->phase.story);
+    gtk_check_button_set_active(GTK_CHECK_BUTTON(self->own), !options->replan);
+    self->syncing = FALSE;
+    gtk_label_set_text(GTK_LABEL(self->label), self->narrow ? (study->phase.plan || study->phase.story ? "Plan" : "Planned here") : study->plan_words);
+    gtk_label_set_text(GTK_LABEL(self->origin), study->analysis->origin ? study->analysis->origin : "");
+    char *name = g_strdup_printf("Plan: %s", study->plan_words);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(self->button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    gtk_widget_set_tooltip_text(self->button, name);
+    g_free(name);
+}
+
+static void choose_cb(PscPlanMenu *self)
+{
+    const struct psc_analysis_options *now = psc_workspace_options(self->ws);
+    if (self->syncing || !now)
+        return;
+    struct psc_analysis_options next = *now;
+    guint planner = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[PLANNER]));
+    next.planner = &psc_planners[planner];
+    next.plan.mode = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[MODE]));
+    next.plan.size = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[SIZE]));
+    next.plan.slots = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[SLOTS]));
+    next.plan.order = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[ORDER]));
+    next.plan.log = true;
+    next.plan.faults = 0;
+    for (int f = 0; f < PSC_FAULT_N; f++)
+        if (gtk_check_button_get_active(GTK_CHECK_BUTTON(self->faults[f])))
+            next.plan.faults |= PSC_FAULT_BIT(f);
+    next.replan = true;
+    psc_workspace_set_options(self->ws, &next);
+}
+
+static void own_cb(PscPlanMenu *self)
+{
+    const struct psc_analysis_options *now = psc_workspace_options(self->ws);
+    if (self->syncing || !now)
+        return;
+    struct psc_analysis_options next = *now;
+    next.replan = !gtk_check_button_get_active(GTK_CHECK_BUTTON(self->own));
+    psc_workspace_set_options(self->ws, &next);
+}
+
+static void defaults_cb(PscPlanMenu *self)
+{
+    struct psc_analysis_options next = {.plan = psc_plan_defaults};
+    next.plan.log = true;
+    psc_workspace_set_options(self->ws, &next);
+}
+
+static void changed_cb(PscPlanMenu *self, guint what)
+{
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_BUSY))
+        update(self);
+}
+
+void psc_plan_menu_open(PscPlanMenu *self)
+{
+    gtk_menu_button_popup(GTK_MENU_BUTTON(self->button));
+}
+
+void psc_plan_menu_set_narrow(PscPlanMenu *self, gboolean narrow)
+{
+    self->narrow = narrow;
+    update(self);
+}
+
+static GtkWidget *heading(const char *text)
+{
+    GtkWidget *label = gtk_label_new(text);
+    gtk_label_set_xalign(GTK_LABEL(label), 0);
+    gtk_widget_add_css_class(label, "section");
+    return label;
+}
+
+static GtkWidget *choices_new(PscPlanMenu *self)
+{
+    GtkWidget *grid = gtk_grid_new();
+    gtk_grid_set_column_spacing(GTK_GRID(grid), 10);
+    gtk_grid_set_row_spacing(GTK_GRID(grid), 4);
+    for (int i = 0; i < CHOICE_N; i++) {
+        GtkWidget *label = gtk_label_new(choice_words[i].title);
+        gtk_label_set_xalign(GTK_LABEL(label), 0);
+        self->choices[i] = choice_new(i);
+        gtk_widget_set_hexpand(self->choices[i], TRUE);
+        gtk_widget_set_tooltip_text(self->choices[i], choice_words[i].hint);
+        gtk_accessible_update_property(GTK_ACCESSIBLE(self->choices[i]), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                       choice_words[i].title, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                       choice_words[i].hint, -1);
+        gtk_grid_attach(GTK_GRID(grid), label, 0, i, 1, 1);
+        gtk_grid_attach(GTK_GRID(grid), self->choices[i], 1, i, 1, 1);
+        g_signal_connect_swapped(self->choices[i], "notify::selected", G_CALLBACK(choose_cb), self);
+    }
+    return grid;
+}
+
+static GtkWidget *faults_new(PscPlanMenu *self)
+{
+    GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    for (int f = 0; f < PSC_FAULT_N; f++) {
+        const struct psc_fault_info *info = psc_fault_info(f);
+        char *text = g_strdup_printf("%s  %s", info->name, info->text);
+        self->faults[f] = gtk_check_button_new_with_label(text);
+        g_free(text);
+        gtk_box_append(GTK_BOX(box), self->faults[f]);
+        g_signal_connect_swapped(self->faults[f], "toggled", G_CALLBACK(choose_cb), self);
+    }
+    return box;
+}
+
+static GtkWidget *popover_new(PscPlanMenu *self)
+{
+    GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+    self->origin = gtk_label_new(NULL);
+    gtk_label_set_xalign(GTK_LABEL(self->origin), 0);
+    gtk_label_set_wrap(GTK_LABEL(self->origin), TRUE);
+    gtk_label_set_max_width_chars(GTK_LABEL(self->origin), 50);
+    gtk_widget_add_css_class(self->origin, "dim");
+    self->own = gtk_check_button_new_with_label("Use what the file brings");
+    g_signal_connect_swapped(self->own, "toggled", G_CALLBACK(own_cb), self);
+    GtkWidget *defaults = gtk_button_new_with_label("Back to the defaults");
+    g_signal_connect_swapped(defaults, "clicked", G_CALLBACK(defaults_cb), self);
+    gtk_box_append(GTK_BOX(box), self->origin);
+    gtk_box_append(GTK_BOX(box), self->own);
+    gtk_box_append(GTK_BOX(box), choices_new(self));
+    gtk_box_append(GTK_BOX(box), heading("FAULTS OF REAL ENGINES, OFF BY DEFAULT"));
+    gtk_box_append(GTK_BOX(box), faults_new(self));
+    gtk_box_append(GTK_BOX(box), defaults);
+    GtkWidget *popover = gtk_popover_new();
+    gtk_popover_set_child(GTK_POPOVER(popover), box);
+    gtk_widget_add_css_class(popover, "plan-menu");
+    return popover;
+}
+
+static void psc_plan_menu_dispose(GObject *object)
+{
+    PscPlanMenu *self = PSC_PLAN_MENU(object);
+    g_clear_pointer(&self->button, gtk_widget_unparent);
+    g_clear_object(&self->ws);
+    G_OBJECT_CLASS(psc_plan_menu_parent_class)->dispose(object);
+}
+
+static void psc_plan_menu_class_init(PscPlanMenuClass *class)
+{
+    G_OBJECT_CLASS(class)->dispose = psc_plan_menu_dispose;
+    gtk_widget_class_set_layout_manager_type(GTK_WIDGET_CLASS(class), GTK_TYPE_BIN_LAYOUT);
+}
+
+static void psc_plan_menu_init(PscPlanMenu *self)
+{
+    self->button = gtk_menu_button_new();
+    gtk_widget_set_parent(self->button, GTK_WIDGET(self));
+}
+
+GtkWidget *psc_plan_menu_new(PscWorkspace *ws)
+{
+    PscPlanMenu *self = g_object_new(PSC_TYPE_PLAN_MENU, NULL);
+    self->ws = g_object_ref(ws);
+    self->label = gtk_label_new("Plan");
+    gtk_label_set_ellipsize(GTK_LABEL(self->label), PANGO_ELLIPSIZE_END);
+    GtkWidget *content = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+    gtk_box_append(GTK_BOX(content), self->label);
+    gtk_box_append(GTK_BOX(content), gtk_image_new_from_icon_name("pan-down-symbolic"));
+    gtk_menu_button_set_child(GTK_MENU_BUTTON(self->button), content);
+    gtk_menu_button_set_popover(GTK_MENU_BUTTON(self->button), popover_new(self));
+    g_signal_connect_object(ws, "changed", G_CALLBACK(changed_cb), self, G_CONNECT_SWAPPED);
+    update(self);
+    return GTK_WIDGET(self);
+}

@@ -1,0 +1,318 @@
+#include "ui/table.h"
+
+#include "ui/table-cell.h"
+
+#include <stdlib.h>
+
+/* ---- a row, and the lazy list of rows ------------------------------------------------------ */
+
+#define PSC_TYPE_ROW (psc_row_get_type())
+G_DECLARE_FINAL_TYPE(PscRow, psc_row, PSC, ROW, GObject)
+struct _PscRow {
+    GObject parent_instance;
+    uint32_t index;
+};
+G_DEFINE_FINAL_TYPE(PscRow, psc_row, G_TYPE_OBJECT)
+
+static void psc_row_class_init(PscRowClass *class G_GNUC_UNUSED)
+{
+}
+
+static void psc_row_init(PscRow *self G_GNUC_UNUSED)
+{
+}
+
+static PscRow *row_new(uint32_t index)
+{
+    PscRow *row = g_object_new(PSC_TYPE_ROW, NULL);
+    row->index = index;
+    return row;
+}
+
+#define PSC_TYPE_ROWS (psc_rows_get_type())
+G_DECLARE_FINAL_TYPE(PscRows, psc_rows, PSC, ROWS, GObject)
+struct _PscRows {
+    GObject parent_instance;
+    uint32_t *order; /* row number at each place */
+    guint n;
+};
+
+static GType rows_item_type(GListModel *model G_GNUC_UNUSED)
+{
+    return PSC_TYPE_ROW;
+}
+
+static guint rows_n(GListModel *model)
+{
+    return PSC_ROWS(model)->n;
+}
+
+static gpointer rows_item(GListModel *model, guint at)
+{
+    PscRows *self = PSC_ROWS(model);
+    return at < self->n ? row_new(self->order[at]) : NULL;
+}
+
+static void rows_interface(GListModelInterface *iface)
+{
+    iface->get_item_type = rows_item_type;
+    iface->get_n_items = rows_n;
+    iface->get_item = rows_item;
+}
+
+G_DEFINE_FINAL_TYPE_WITH_CODE(PscRows, psc_rows, G_TYPE_OBJECT,
+                              G_IMPLEMENT_INTERFACE(G_TYPE_LIST_MODEL, rows_interface))
+
+static void psc_rows_finalize(GObject *object)
+{
+    g_free(PSC_ROWS(object)->order);
+    G_OBJECT_CLASS(psc_rows_parent_class)->finalize(object);
+}
+
+static void psc_rows_class_init(PscRowsClass *class)
+{
+    G_OBJECT_CLASS(class)->finalize = psc_rows_finalize;
+}
+
+static void psc_rows_init(PscRows *self G_GNUC_UNUSED)
+{
+}
+
+/* ---- the table -------------------------------------------------------------------------- */
+
+struct _PscTable {
+    GtkWidget parent_instance;
+    PscWorkspace *ws;
+    const PscTableKind *kind;
+    PscRows *rows;
+    GtkSingleSelection *selection;
+    GtkWidget *scroller, *view;
+    PscFilter *filter;
+    GPtrArray *cells; /* bound GtkListItem, borrowed */
+    PscRow *probe[2]; /* lets the view's sorter compare two rows without making an object for each */
+    gboolean syncing;
+};
+
+G_DEFINE_FINAL_TYPE(PscTable, psc_table, GTK_TYPE_WIDGET)
+
+struct cell_use {
+    PscTable *table; /* borrowed: a factory dies with its table */
+    const PscColumn *column;
+};
+
+static void update_cell(PscTable *self, const PscColumn *column, GtkListItem *item)
+{
+    PscRow *row = gtk_list_item_get_item(item);
+    GtkWidget *cell = gtk_list_item_get_child(item);
+    if (!row || !cell || row->index >= self->kind->count(self->ws))
+        return;
+    struct psc_text text = {0};
+    column->text(self->ws, row->index, &text);
+    guint colour = 0;
+    double part = column->bar ? column->bar(self->ws, row->index, &colour) : -1;
+    const char *style = column->style ? column->style(self->ws, row->index) : NULL;
+    psc_table_cell_set(PSC_TABLE_CELL(cell), psc_text_str(&text), part, colour, style);
+    psc_text_release(&text);
+}
+
+static void setup_cb(GtkSignalListItemFactory *factory G_GNUC_UNUSED, GtkListItem *item, gpointer data)
+{
+    struct cell_use *use = data;
+    gtk_list_item_set_child(item, psc_table_cell_new(use->column->bar != NULL, use->column->right));
+    g_object_set_data(G_OBJECT(item), "column", (gpointer)use->column);
+    g_ptr_array_add(use->table->cells, item);
+}
+
+static void bind_cb(GtkSignalListItemFactory *factory G_GNUC_UNUSED, GtkListItem *item, gpointer data)
+{
+    struct cell_use *use = data;
+    update_cell(use->table, use->column, item);
+}
+
+static void teardown_cb(GtkSignalListItemFactory *factory G_GNUC_UNUSED, GtkListItem *item, gpointer data)
+{
+    struct cell_use *use = data;
+    if (use->table->cells)
+        g_ptr_array_remove_fast(use->table->cells, item);
+}
+
+static int compare_cb(gconstpointer a, gconstpointer b, gpointer data)
+{
+    struct cell_use *use = data;
+    uint32_t x = ((const PscRow *)a)->index, y = ((const PscRow *)b)->index;
+    int order = use->column->compare ? use->column->compare(use->table->ws, x, y) : 0;
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static void add_column(PscTable *self, const PscColumn *column)
+{
+    struct cell_use *use = g_new0(struct cell_use, 1);
+    *use = (struct cell_use){self, column};
+    GtkListItemFactory *factory = gtk_signal_list_item_factory_new();
+    g_signal_connect(factory, "setup", G_CALLBACK(setup_cb), use);
+    g_signal_connect(factory, "bind", G_CALLBACK(bind_cb), use);
+    g_signal_connect(factory, "teardown", G_CALLBACK(teardown_cb), use);
+    g_object_set_data_full(G_OBJECT(self), column->title, use, g_free);
+    GtkColumnViewColumn *view_column = gtk_column_view_column_new(column->title, factory);
+    GtkSorter *sorter = GTK_SORTER(gtk_custom_sorter_new(compare_cb, use, NULL));
+    gtk_column_view_column_set_sorter(view_column, sorter);
+    gtk_column_view_column_set_resizable(view_column, TRUE);
+    gtk_column_view_column_set_expand(view_column, column->expand);
+    if (column->width)
+        gtk_column_view_column_set_fixed_width(view_column, column->width);
+    gtk_column_view_append_column(GTK_COLUMN_VIEW(self->view), view_column);
+    g_object_unref(sorter);
+    g_object_unref(view_column);
+}
+
+static int by_sorter(const void *a, const void *b, gpointer data)
+{
+    PscTable *self = data;
+    self->probe[0]->index = *(const uint32_t *)a;
+    self->probe[1]->index = *(const uint32_t *)b;
+    GtkSorter *sorter = gtk_column_view_get_sorter(GTK_COLUMN_VIEW(self->view));
+    GtkOrdering order = gtk_sorter_compare(sorter, self->probe[0], self->probe[1]);
+    if (order != GTK_ORDERING_EQUAL)
+        return order == GTK_ORDERING_SMALLER ? -1 : 1;
+    return self->probe[0]->index < self->probe[1]->index ? -1 : 1;
+}
+
+void psc_table_reload(PscTable *self)
+{
+    uint32_t count = self->kind->count(self->ws);
+    uint32_t *order = g_new(uint32_t, (gsize)count + 1);
+    guint n = 0;
+    gboolean all = !self->filter || psc_filter_is_empty(self->filter) || !self->kind->match;
+    for (uint32_t row = 0; row < count; row++)
+        if (all || self->kind->match(self->ws, self->filter, row))
+            order[n++] = row;
+    GtkSorter *sorter = gtk_column_view_get_sorter(GTK_COLUMN_VIEW(self->view));
+    if (sorter && gtk_sorter_get_order(sorter) != GTK_SORTER_ORDER_NONE)
+        g_qsort_with_data(order, (gint)n, sizeof *order, by_sorter, self);
+    guint old = self->rows->n;
+    g_free(self->rows->order);
+    self->rows->order = order;
+    self->rows->n = n;
+    self->syncing = TRUE;
+    g_list_model_items_changed(G_LIST_MODEL(self->rows), 0, old, n);
+    self->syncing = FALSE;
+    psc_table_show_selected(self);
+}
+
+void psc_table_refresh(PscTable *self)
+{
+    for (guint i = 0; i < self->cells->len; i++) {
+        GtkListItem *item = g_ptr_array_index(self->cells, i);
+        update_cell(self, g_object_get_data(G_OBJECT(item), "column"), item);
+    }
+}
+
+static guint place_of(PscTable *self, uint32_t row)
+{
+    PscRows *rows = self->rows;
+    if (row < rows->n && rows->order[row] == row)
+        return row;
+    for (guint i = 0; i < rows->n; i++)
+        if (rows->order[i] == row)
+            return i;
+    return GTK_INVALID_LIST_POSITION;
+}
+
+void psc_table_show_selected(PscTable *self)
+{
+    uint32_t row = self->kind->selected ? self->kind->selected(self->ws) : PSC_NONE;
+    guint place = row == PSC_NONE ? GTK_INVALID_LIST_POSITION : place_of(self, row);
+    if (gtk_single_selection_get_selected(self->selection) == place)
+        return;
+    self->syncing = TRUE;
+    gtk_single_selection_set_selected(self->selection, place);
+    self->syncing = FALSE;
+    if (place == GTK_INVALID_LIST_POSITION)
+        return;
+    for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
+        if (GTK_IS_LIST_VIEW(child))
+            gtk_widget_activate_action(child, "list.scroll-to-item", "u", place);
+}
+
+void psc_table_set_filter(PscTable *self, const char *text)
+{
+    psc_filter_free(self->filter);
+    self->filter = psc_filter_new(text);
+    psc_table_reload(self);
+}
+
+guint psc_table_n(PscTable *self)
+{
+    return self->rows->n;
+}
+
+static void selected_cb(PscTable *self)
+{
+    PscRow *row = gtk_single_selection_get_selected_item(self->selection);
+    if (!self->syncing && row && self->kind->select)
+        self->kind->select(self->ws, row->index);
+}
+
+static void activate_cb(PscTable *self, guint place)
+{
+    if (place >= self->rows->n)
+        return;
+    if (self->kind->activate)
+        self->kind->activate(self->ws, self->rows->order[place]);
+    else if (self->kind->select)
+        self->kind->select(self->ws, self->rows->order[place]);
+}
+
+static void psc_table_dispose(GObject *object)
+{
+    PscTable *self = PSC_TABLE(object);
+    g_clear_pointer(&self->scroller, gtk_widget_unparent);
+    g_clear_pointer(&self->cells, g_ptr_array_unref);
+    g_clear_object(&self->rows);
+    g_clear_object(&self->selection);
+    g_clear_object(&self->probe[0]);
+    g_clear_object(&self->probe[1]);
+    g_clear_pointer(&self->filter, psc_filter_free);
+    g_clear_object(&self->ws);
+    G_OBJECT_CLASS(psc_table_parent_class)->dispose(object);
+}
+
+static void psc_table_class_init(PscTableClass *class)
+{
+    G_OBJECT_CLASS(class)->dispose = psc_table_dispose;
+    gtk_widget_class_set_layout_manager_type(GTK_WIDGET_CLASS(class), GTK_TYPE_BIN_LAYOUT);
+    gtk_widget_class_set_css_name(GTK_WIDGET_CLASS(class), "psctable");
+    gtk_widget_class_set_accessible_role(GTK_WIDGET_CLASS(class), GTK_ACCESSIBLE_ROLE_GROUP);
+}
+
+static void psc_table_init(PscTable *self)
+{
+    self->cells = g_ptr_array_new();
+    self->rows = g_object_new(PSC_TYPE_ROWS, NULL);
+    self->probe[0] = row_new(0);
+    self->probe[1] = row_new(0);
+}
+
+GtkWidget *psc_table_new(PscWorkspace *ws, const PscTableKind *kind)
+{
+    PscTable *self = g_object_new(PSC_TYPE_TABLE, NULL);
+    self->ws = g_object_ref(ws);
+    self->kind = kind;
+    self->selection = gtk_single_selection_new(G_LIST_MODEL(g_object_ref(self->rows)));
+    gtk_single_selection_set_autoselect(self->selection, FALSE);
+    gtk_single_selection_set_can_unselect(self->selection, TRUE);
+    self->view = gtk_column_view_new(GTK_SELECTION_MODEL(g_object_ref(self->selection)));
+    gtk_widget_add_css_class(self->view, "psc-table");
+    gtk_accessible_update_property(GTK_ACCESSIBLE(self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, kind->label, -1);
+    for (guint i = 0; i < kind->column_n; i++)
+        add_column(self, &kind->columns[i]);
+    self->scroller = gtk_scrolled_window_new();
+    gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->scroller), self->view);
+    gtk_widget_set_vexpand(self->scroller, TRUE);
+    gtk_widget_set_parent(self->scroller, GTK_WIDGET(self));
+    g_signal_connect_swapped(self->selection, "notify::selected", G_CALLBACK(selected_cb), self);
+    g_signal_connect_swapped(self->view, "activate", G_CALLBACK(activate_cb), self);
+    g_signal_connect_swapped(gtk_column_view_get_sorter(GTK_COLUMN_VIEW(self->view)), "changed",
+                             G_CALLBACK(psc_table_reload), self);
+    return GTK_WIDGET(self);
+}

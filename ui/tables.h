@@ -1,0 +1,23 @@
+/* ui/tables.h: what stands in each table of the window. See ui/table.h for how a table works.
+ *
+ * The tables are the accessible form of the drawing: the same ops, buffers, accesses and findings, bound to
+ * the same selection.
+ */
+#ifndef PSC_UI_TABLES_H
+#define PSC_UI_TABLES_H
+
+#include "ui/table.h"
+
+extern const PscTableKind psc_ops_table;      /* a row a node, by execution order */
+extern const PscTableKind psc_buffers_table;
+extern const PscTableKind psc_problems_table; /* clobbers */
+extern const PscTableKind psc_records_table;  /* recorded values of the step and whose they are */
+extern const PscTableKind psc_accesses_table; /* of the selected buffer */
+extern const PscTableKind psc_free_table;     /* free list at the cursor */
+extern const PscTableKind psc_log_table;      /* the planner's walk */
+
+/* "#124 ffn_up" */
+void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node);
+void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer);
+
+#endif

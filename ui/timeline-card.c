@@ -1,0 +1,107 @@
+#include "ui/timeline-private.h"
+
+#include "core/debug/explain.h"
+#include "ui/tables.h"
+
+#define SHOWN 3 /* of the tensors in a merged place */
+
+static void add_escaped(GString *out, const char *text)
+{
+    char *escaped = g_markup_escape_text(text, -1);
+    g_string_append(out, escaped);
+    g_free(escaped);
+}
+
+static void add_value(GString *out, const PscStudy *study, uint32_t tenancy)
+{
+    const struct psc_history *h = study->analysis->history;
+    char label[96];
+    add_escaped(out, psc_value_label(h->story, study->graph, h->tenancies[tenancy].value, label, sizeof label));
+}
+
+static void add_neighbours(GString *out, const PscStudy *study, const struct psc_tenancy *t)
+{
+    if (t->prev_version != PSC_NONE) {
+        g_string_append(out, "\n\xe2\x97\x86 the same bytes as ");
+        add_value(out, study, t->prev_version);
+        g_string_append(out, ", in place");
+    } else if (t->prev_tenant != PSC_NONE) {
+        g_string_append(out, "\nreused from ");
+        add_value(out, study, t->prev_tenant);
+    }
+    if (t->next_version == PSC_NONE && t->next_tenant != PSC_NONE) {
+        g_string_append(out, "\nnext: ");
+        add_value(out, study, t->next_tenant);
+    }
+}
+
+static void add_record(GString *out, PscTimeline *self, const PscStudy *study, psc_node node)
+{
+    const struct psc_record_verdict *v = psc_records_verdict(psc_workspace_records(self->ws), node);
+    if (!v)
+        return;
+    struct psc_text text = {0};
+    psc_explain_record(&text, study->analysis, v);
+    g_string_append(out, v->verdict == PSC_RECORD_OVERWRITTEN ? "\n\xe2\x8a\x98 " : "\n\xe2\x97\x8f ");
+    add_escaped(out, psc_text_str(&text));
+    psc_text_release(&text);
+}
+
+static char *bar_text(PscTimeline *self, const PscStudy *study, uint32_t bar)
+{
+    const struct psc_history *h = study->analysis->history;
+    const struct psc_tenancy *t = &h->tenancies[bar];
+    const struct psc_value *value = &h->story->values[t->value];
+    char bytes[24];
+    GString *out = g_string_new("<b>");
+    add_value(out, study, bar);
+    g_string_append_printf(out, "</b>  %s, %s", h->story->buffers[t->buffer].name,
+                           psc_bytes_text(t->hi - t->lo, bytes, sizeof bytes));
+    if (t->first < 0)
+        g_string_append(out, "\n\xe2\x96\xa0 filled by the host");
+    else
+        g_string_append_printf(out, "\n\xe2\x96\xbc written at %d", t->first);
+    if (t->last > t->first) {
+        if (t->last >= (int32_t)h->story->position_n)
+            g_string_append(out, "\n\xe2\x96\xb2 read by the host at the end");
+        else
+            g_string_append_printf(out, "\n\xe2\x96\xb2 last read at %d, free after it", t->last);
+    }
+    add_neighbours(out, study, t);
+    add_record(out, self, study, value->node);
+    return g_string_free(out, FALSE);
+}
+
+/* A merged place says how many it stands for, and names the first of them. */
+static char *merged_text(const PscStudy *study, const struct psc_hit *hit)
+{
+    const struct psc_history *h = study->analysis->history;
+    uint32_t buffer = h->tenancies[hit->bar].buffer;
+    GString *out = g_string_new(NULL);
+    g_string_append_printf(out, "<b>\xc3\x97%u tenants of %s</b>", hit->count, h->story->buffers[buffer].name);
+    for (uint32_t i = 0; i < MIN(hit->count, SHOWN) && hit->bar + i < h->buffer_at[buffer + 1]; i++) {
+        g_string_append(out, "\n");
+        add_value(out, study, hit->bar + i);
+        g_string_append_printf(out, ", %d\xe2\x80\x93%d", h->tenancies[hit->bar + i].first, h->tenancies[hit->bar + i].last);
+    }
+    if (hit->count > SHOWN)
+        g_string_append(out, "\n\xe2\x80\xa6 zoom in (Ctrl+wheel) to tell them apart");
+    return g_string_free(out, FALSE);
+}
+
+char *psc_timeline_card_text(PscTimeline *self, const struct psc_hit *hit)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const struct psc_check *check = &study->analysis->check;
+    if (hit->alarm != PSC_NONE && hit->alarm < check->finding_n) {
+        struct psc_text text = {0};
+        psc_explain_finding(&text, study->analysis, &check->findings[hit->alarm]);
+        GString *out = g_string_new("\xe2\x9a\xa0 ");
+        add_escaped(out, psc_text_str(&text));
+        psc_text_release(&text);
+        return g_string_free(out, FALSE);
+    }
+    if (hit->bar == PSC_NONE || hit->bar >= study->analysis->history->tenancy_n)
+        return NULL;
+    return hit->what == PSC_HIT_MERGED && hit->count > 1 ? merged_text(study, hit) : bar_text(self, study, hit->bar);
+}
