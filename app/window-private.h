@@ -1,0 +1,42 @@
+/* app/window-private.h: the insides of the window, shared by window.c, window-actions.c and window-files.c. */
+#ifndef PSC_APP_WINDOW_PRIVATE_H
+#define PSC_APP_WINDOW_PRIVATE_H
+
+#include "app/open.h"
+#include "app/window.h"
+#include "ui/banner.h"
+#include "ui/context-bar.h"
+#include "ui/drawer.h"
+#include "ui/empty-page.h"
+#include "ui/list-pane.h"
+#include "ui/stepper.h"
+#include "ui/timeline.h"
+
+struct _PscWindow {
+    GtkApplicationWindow parent_instance;
+    PscWorkspace *ws;
+    GtkWidget *title, *subtitle, *title_box, *stepper, *badge, *badge_text;
+    GtkWidget *context, *banner, *stack, *empty;
+    GtkWidget *lists, *inspector, *timeline, *drawer, *status, *hints, *outer, *inner;
+    GtkWidget *progress, *progress_bar, *progress_text;
+    GtkWidget *mode_buttons[2], *colour, *height, *axis_words;
+    PscOpening *opening; /* NULL when none is under way */
+    GMenu *recent_menu;
+    guint play;          /* timer, 0 when paused */
+    gboolean narrow, lists_hidden_by_width, syncing;
+};
+
+/* window-actions.c */
+void psc_window_install_actions(GtkWidgetClass *class);
+void psc_window_update_actions(PscWindow *self); /* enables what makes sense now */
+void psc_window_stop_play(PscWindow *self);
+
+/* window-files.c */
+void psc_window_choose_file(PscWindow *self);
+void psc_window_open_path(PscWindow *self, const char *path);
+void psc_window_cancel_open(PscWindow *self);
+void psc_window_accept_drops(PscWindow *self);
+void psc_window_fill_recent(PscWindow *self);
+void psc_window_fill_examples(PscWindow *self, GMenu *examples, GMenu *lessons);
+
+#endif

@@ -1,0 +1,428 @@
+#include "app/window-private.h"
+
+#include "core/debug/explain.h"
+#include "ui/inspector.h"
+#include "ui/keys.h"
+#include "ui/navigate.h"
+#include "ui/palette.h"
+
+#define NARROW 1180 /* px under which the lists hide and the bars shorten */
+
+G_DEFINE_FINAL_TYPE(PscWindow, psc_window, GTK_TYPE_APPLICATION_WINDOW)
+
+/* ---- what the header and the status line say --------------------------------------------------- */
+
+static void show_title(PscWindow *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const char *title = psc_workspace_title(self->ws);
+    gtk_label_set_text(GTK_LABEL(self->title), study ? title : "Planscope");
+    GString *about = g_string_new(NULL);
+    if (study) {
+        const struct psc_doc *doc = study->document->doc;
+        g_string_append_printf(about, "%s v%d", doc->format ? doc->format : "trace", (int)doc->version);
+        for (uint32_t b = 0; study->graph && b < study->graph->backend_n; b++)
+            g_string_append_printf(about, " \xc2\xb7 %s", study->graph->backends[b]);
+        if (psc_workspace_prompt(self->ws))
+            g_string_append_printf(about, " \xc2\xb7 prompt \xe2\x80\x9c%s\xe2\x80\x9d", psc_workspace_prompt(self->ws));
+    }
+    gtk_label_set_text(GTK_LABEL(self->subtitle), about->str);
+    gtk_widget_set_visible(self->subtitle, about->len > 0);
+    char *whole = study ? g_strdup_printf("%s \xe2\x80\x94 Planscope", title) : g_strdup("Planscope");
+    gtk_window_set_title(GTK_WINDOW(self), whole);
+    g_free(whole);
+    g_string_free(about, TRUE);
+}
+
+/* The badge counts what is wrong: clobbers first, then records that are not the nodes' own. */
+static void show_badge(PscWindow *self)
+{
+    uint32_t clobbers, overwritten;
+    psc_navigate_problem_n(self->ws, &clobbers, &overwritten);
+    PscRecords *records = psc_workspace_records(self->ws);
+    char *text = clobbers ? g_strdup_printf("\xe2\x9a\xa0 %u clobber%s", clobbers, clobbers == 1 ? "" : "s")
+                 : overwritten
+                     ? g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records",
+                                       overwritten, records->check.n)
+                     : g_strdup("\xe2\x9c\x93 clean");
+    gtk_label_set_text(GTK_LABEL(self->badge_text), text);
+    gtk_widget_remove_css_class(self->badge, "clobber-solid");
+    gtk_widget_remove_css_class(self->badge, "warn-solid");
+    if (clobbers || overwritten)
+        gtk_widget_add_css_class(self->badge, clobbers ? "clobber-solid" : "warn-solid");
+    gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s",
+                                     clobbers || !overwritten ? "problems" : "records");
+    char *name = clobbers      ? g_strdup_printf("%u clobbers. Show the list of problems", clobbers)
+                 : overwritten ? g_strdup_printf("%u records are overwritten. Show the recorded values", overwritten)
+                               : g_strdup("No problem found. Show the list of problems");
+    gtk_accessible_update_property(GTK_ACCESSIBLE(self->badge), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    gtk_widget_set_tooltip_text(self->badge, name);
+    gtk_widget_set_visible(self->badge, psc_workspace_study(self->ws) != NULL);
+    g_free(name);
+    g_free(text);
+}
+
+static void show_status(PscWindow *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    if (!study) {
+        gtk_label_set_markup(GTK_LABEL(self->status), "No document.  Everything here can be reached by keyboard: "
+                                                      "<b>Tab</b> and arrows, <b>Enter</b> opens");
+        gtk_label_set_markup(GTK_LABEL(self->hints), "<b>F1</b> keyboard shortcuts");
+        return;
+    }
+    struct psc_text text = {0};
+    if (study->analysis->story)
+        psc_explain_position(&text, study->analysis, psc_workspace_cursor(self->ws));
+    else
+        psc_text_add(&text, "This phase has no graph.");
+    gtk_label_set_text(GTK_LABEL(self->status), psc_text_str(&text));
+    gtk_label_set_markup(GTK_LABEL(self->hints), self->narrow
+                                                     ? "<b>F9</b> lists"
+                                                     : "<b>\xe2\x86\x92</b> next op   <b>X</b> next problem   <b>P</b> peak");
+    psc_text_release(&text);
+}
+
+static void show_view(PscWindow *self)
+{
+    static const char *const words[] = {"x = execution order,  one row a buffer", "x = execution order,  y = address in the pool"};
+    enum psc_view_mode mode = psc_workspace_y_mode(self->ws);
+    self->syncing = TRUE;
+    gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->mode_buttons[mode == PSC_VIEW_ROWS]), TRUE);
+    gtk_drop_down_set_selected(GTK_DROP_DOWN(self->colour), psc_workspace_colour_by(self->ws));
+    gtk_drop_down_set_selected(GTK_DROP_DOWN(self->height), psc_workspace_height(self->ws));
+    gtk_widget_set_visible(self->height, mode == PSC_VIEW_MAP && !self->narrow);
+    gtk_label_set_text(GTK_LABEL(self->axis_words), words[mode == PSC_VIEW_MAP]);
+    self->syncing = FALSE;
+}
+
+static void changed_cb(PscWindow *self, guint what)
+{
+    gboolean has = psc_workspace_study(self->ws) != NULL;
+    if (what & PSC_CHANGED_DOCUMENT) {
+        gtk_stack_set_visible_child_name(GTK_STACK(self->stack), has ? "document" : "empty");
+        if (!has)
+            psc_window_fill_recent(self);
+    }
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
+        show_title(self);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP)) {
+        show_badge(self);
+        psc_window_update_actions(self);
+    }
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION))
+        show_status(self);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_VIEW))
+        show_view(self);
+}
+
+/* ---- width --------------------------------------------------------------------------------- */
+
+static gboolean fit_width_cb(gpointer data)
+{
+    PscWindow *self = data;
+    gboolean narrow = self->narrow;
+    if (narrow && gtk_widget_get_visible(self->lists)) {
+        gtk_widget_set_visible(self->lists, FALSE);
+        self->lists_hidden_by_width = TRUE;
+    } else if (!narrow && self->lists_hidden_by_width) {
+        gtk_widget_set_visible(self->lists, TRUE);
+        self->lists_hidden_by_width = FALSE;
+    }
+    psc_stepper_set_narrow(PSC_STEPPER(self->stepper), narrow);
+    psc_context_bar_set_narrow(PSC_CONTEXT_BAR(self->context), narrow);
+    gtk_widget_set_visible(self->axis_words, !narrow);
+    gtk_label_set_max_width_chars(GTK_LABEL(self->title), narrow ? 16 : 40);
+    gtk_widget_set_size_request(self->inspector, narrow ? 252 : 320, -1);
+    show_badge(self);
+    show_status(self);
+    show_view(self);
+    return G_SOURCE_REMOVE;
+}
+
+static void psc_window_size_allocate(GtkWidget *widget, int width, int height, int baseline)
+{
+    PscWindow *self = PSC_WINDOW(widget);
+    gboolean narrow = width < NARROW;
+    if (narrow != self->narrow) {
+        self->narrow = narrow;
+        g_idle_add_full(G_PRIORITY_HIGH_IDLE, fit_width_cb, g_object_ref(self), g_object_unref);
+    }
+    GTK_WIDGET_CLASS(psc_window_parent_class)->size_allocate(widget, width, height, baseline);
+}
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+static GtkWidget *icon_button(const char *icon, const char *name, const char *action)
+{
+    GtkWidget *button = gtk_button_new_from_icon_name(icon);
+    gtk_widget_set_tooltip_text(button, name);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
+    return button;
+}
+
+static GtkWidget *open_menu(PscWindow *self, GMenu **ret_examples, GMenu **ret_lessons)
+{
+    GMenu *menu = g_menu_new(), *file = g_menu_new();
+    self->recent_menu = g_menu_new();
+    *ret_examples = g_menu_new();
+    *ret_lessons = g_menu_new();
+    g_menu_append(file, "Open a file\xe2\x80\xa6", "win.open");
+    g_menu_append_section(menu, NULL, G_MENU_MODEL(file));
+    g_menu_append_section(menu, "Recent", G_MENU_MODEL(self->recent_menu));
+    g_menu_append_section(menu, "Examples", G_MENU_MODEL(*ret_examples));
+    g_menu_append_submenu(menu, "Lessons", G_MENU_MODEL(*ret_lessons));
+    GtkWidget *button = gtk_menu_button_new();
+    gtk_menu_button_set_label(GTK_MENU_BUTTON(button), "Open");
+    gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(button), G_MENU_MODEL(menu));
+    gtk_widget_set_tooltip_text(button, "Open a file (Ctrl+O)");
+    g_object_unref(file);
+    g_object_unref(menu);
+    return button;
+}
+
+static GtkWidget *main_menu(void)
+{
+    GMenu *menu = g_menu_new(), *view = g_menu_new(), *help = g_menu_new();
+    g_menu_append(view, "Light or dark", "win.dark");
+    g_menu_append(view, "Lists", "win.lists");
+    g_menu_append(view, "Inspector", "win.inspector");
+    g_menu_append(view, "Drawer", "win.drawer");
+    g_menu_append(view, "Plan options", "win.plan-options");
+    g_menu_append(help, "Close the document", "win.close-document");
+    g_menu_append(help, "Keyboard shortcuts", "win.shortcuts");
+    g_menu_append(help, "About Planscope", "win.about");
+    g_menu_append(help, "Quit", "app.quit");
+    g_menu_append_section(menu, NULL, G_MENU_MODEL(view));
+    g_menu_append_section(menu, NULL, G_MENU_MODEL(help));
+    GtkWidget *button = gtk_menu_button_new();
+    gtk_menu_button_set_icon_name(GTK_MENU_BUTTON(button), "open-menu-symbolic");
+    gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(button), G_MENU_MODEL(menu));
+    gtk_menu_button_set_primary(GTK_MENU_BUTTON(button), TRUE);
+    gtk_widget_set_tooltip_text(button, "Main menu");
+    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, "Main menu", -1);
+    g_object_unref(view);
+    g_object_unref(help);
+    g_object_unref(menu);
+    return button;
+}
+
+static GtkWidget *header_new(PscWindow *self, GMenu **ret_examples, GMenu **ret_lessons)
+{
+    GtkWidget *header = gtk_header_bar_new();
+    gtk_header_bar_pack_start(GTK_HEADER_BAR(header), open_menu(self, ret_examples, ret_lessons));
+    self->title_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    gtk_widget_set_valign(self->title_box, GTK_ALIGN_CENTER);
+    self->title = gtk_label_new("Planscope");
+    self->subtitle = gtk_label_new(NULL);
+    gtk_widget_add_css_class(self->title, "strong");
+    gtk_widget_add_css_class(self->subtitle, "dim");
+    gtk_widget_add_css_class(self->subtitle, "caption");
+    GtkWidget *labels[] = {self->title, self->subtitle};
+    for (int i = 0; i < 2; i++) {
+        gtk_label_set_xalign(GTK_LABEL(labels[i]), 0);
+        gtk_label_set_ellipsize(GTK_LABEL(labels[i]), i ? PANGO_ELLIPSIZE_END : PANGO_ELLIPSIZE_MIDDLE);
+        gtk_label_set_width_chars(GTK_LABEL(labels[i]), 10);
+        gtk_label_set_max_width_chars(GTK_LABEL(labels[i]), 40);
+        gtk_box_append(GTK_BOX(self->title_box), labels[i]);
+    }
+    gtk_header_bar_pack_start(GTK_HEADER_BAR(header), self->title_box);
+    self->stepper = psc_stepper_new(self->ws);
+    gtk_header_bar_set_title_widget(GTK_HEADER_BAR(header), self->stepper);
+    self->badge = gtk_button_new();
+    self->badge_text = gtk_label_new(NULL);
+    gtk_button_set_child(GTK_BUTTON(self->badge), self->badge_text);
+    gtk_widget_add_css_class(self->badge, "badge-button");
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(self->badge), "win.drawer-tab");
+    gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s", "problems");
+    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), main_menu());
+    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), icon_button("sidebar-show-symbolic", "Show or hide the lists (F9)", "win.lists"));
+    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), icon_button("edit-find-symbolic", "Find in ops and buffers (Ctrl+F)", "win.find"));
+    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), self->badge);
+    return header;
+}
+
+static void mode_cb(GtkToggleButton *button, PscWindow *self)
+{
+    if (!self->syncing && gtk_toggle_button_get_active(button))
+        psc_workspace_set_y_mode(self->ws, GTK_WIDGET(button) == self->mode_buttons[0] ? PSC_VIEW_MAP : PSC_VIEW_ROWS);
+}
+
+static void colour_cb(PscWindow *self)
+{
+    if (!self->syncing)
+        psc_workspace_set_colour_by(self->ws, gtk_drop_down_get_selected(GTK_DROP_DOWN(self->colour)));
+}
+
+static void height_cb(PscWindow *self)
+{
+    if (!self->syncing)
+        psc_workspace_set_height(self->ws, gtk_drop_down_get_selected(GTK_DROP_DOWN(self->height)));
+}
+
+static GtkWidget *choice_new(const char *const *words, const char *name, GCallback chosen, PscWindow *self)
+{
+    GtkWidget *choice = gtk_drop_down_new_from_strings(words);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    gtk_widget_set_tooltip_text(choice, name);
+    g_signal_connect_swapped(choice, "notify::selected", chosen, self);
+    return choice;
+}
+
+static GtkWidget *tool_row_new(PscWindow *self)
+{
+    static const char *const colours[] = {"by role", "by recorded value", NULL};
+    static const char *const heights[] = {"automatic", "linear", "square root", "equal", NULL};
+    GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+    gtk_widget_add_css_class(row, "tool-row");
+    GtkWidget *modes = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+    gtk_widget_add_css_class(modes, "linked");
+    self->mode_buttons[0] = gtk_toggle_button_new_with_label("Map");
+    self->mode_buttons[1] = gtk_toggle_button_new_with_label("Rows");
+    gtk_toggle_button_set_group(GTK_TOGGLE_BUTTON(self->mode_buttons[1]), GTK_TOGGLE_BUTTON(self->mode_buttons[0]));
+    for (int i = 0; i < 2; i++) {
+        gtk_box_append(GTK_BOX(modes), self->mode_buttons[i]);
+        g_signal_connect(self->mode_buttons[i], "toggled", G_CALLBACK(mode_cb), self);
+    }
+    gtk_widget_set_tooltip_text(self->mode_buttons[0], "y = address (Y)");
+    gtk_widget_set_tooltip_text(self->mode_buttons[1], "a row a buffer (Y)");
+    self->axis_words = gtk_label_new(NULL);
+    gtk_widget_add_css_class(self->axis_words, "dim");
+    gtk_widget_add_css_class(self->axis_words, "caption");
+    gtk_widget_set_hexpand(self->axis_words, FALSE);
+    gtk_label_set_ellipsize(GTK_LABEL(self->axis_words), PANGO_ELLIPSIZE_END);
+    gtk_box_append(GTK_BOX(row), modes);
+    gtk_box_append(GTK_BOX(row), self->axis_words);
+    GtkWidget *space = gtk_label_new(NULL);
+    gtk_widget_set_hexpand(space, TRUE);
+    gtk_box_append(GTK_BOX(row), space);
+    self->colour = choice_new(colours, "Colour of the bars (C)", G_CALLBACK(colour_cb), self);
+    self->height = choice_new(heights, "Height of the buffers in the map", G_CALLBACK(height_cb), self);
+    gtk_box_append(GTK_BOX(row), self->height);
+    gtk_box_append(GTK_BOX(row), self->colour);
+    gtk_box_append(GTK_BOX(row), icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out"));
+    gtk_box_append(GTK_BOX(row), icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all"));
+    gtk_box_append(GTK_BOX(row), icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in"));
+    return row;
+}
+
+static GtkWidget *document_page_new(PscWindow *self)
+{
+    self->lists = psc_list_pane_new(self->ws);
+    gtk_widget_set_size_request(self->lists, 240, -1);
+    self->timeline = psc_timeline_new(self->ws);
+    self->drawer = psc_drawer_new(self->ws);
+    self->inspector = psc_inspector_new(self->ws);
+    gtk_widget_set_size_request(self->inspector, 320, -1);
+    GtkWidget *centre = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    gtk_widget_add_css_class(centre, "centre");
+    gtk_box_append(GTK_BOX(centre), tool_row_new(self));
+    gtk_widget_set_vexpand(self->timeline, TRUE);
+    gtk_widget_set_hexpand(self->timeline, TRUE);
+    gtk_box_append(GTK_BOX(centre), self->timeline);
+    gtk_box_append(GTK_BOX(centre), self->drawer);
+    self->inner = gtk_paned_new(GTK_ORIENTATION_HORIZONTAL);
+    gtk_paned_set_start_child(GTK_PANED(self->inner), centre);
+    gtk_paned_set_end_child(GTK_PANED(self->inner), self->inspector);
+    gtk_paned_set_resize_end_child(GTK_PANED(self->inner), FALSE);
+    gtk_paned_set_shrink_start_child(GTK_PANED(self->inner), FALSE);
+    gtk_paned_set_shrink_end_child(GTK_PANED(self->inner), FALSE);
+    self->outer = gtk_paned_new(GTK_ORIENTATION_HORIZONTAL);
+    gtk_paned_set_start_child(GTK_PANED(self->outer), self->lists);
+    gtk_paned_set_end_child(GTK_PANED(self->outer), self->inner);
+    gtk_paned_set_resize_start_child(GTK_PANED(self->outer), FALSE);
+    gtk_paned_set_shrink_start_child(GTK_PANED(self->outer), FALSE);
+    gtk_paned_set_shrink_end_child(GTK_PANED(self->outer), FALSE);
+    gtk_paned_set_position(GTK_PANED(self->outer), 300);
+    gtk_widget_set_vexpand(self->outer, TRUE);
+    return self->outer;
+}
+
+static GtkWidget *progress_new(PscWindow *self)
+{
+    self->progress = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 10);
+    gtk_widget_add_css_class(self->progress, "banner");
+    gtk_widget_add_css_class(self->progress, "plan");
+    self->progress_text = gtk_label_new(NULL);
+    self->progress_bar = gtk_progress_bar_new();
+    gtk_widget_set_hexpand(self->progress_bar, TRUE);
+    gtk_widget_set_valign(self->progress_bar, GTK_ALIGN_CENTER);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(self->progress_bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                   "Progress of opening", -1);
+    GtkWidget *cancel = gtk_button_new_with_label("Cancel");
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(cancel), "win.cancel-open");
+    gtk_box_append(GTK_BOX(self->progress), self->progress_text);
+    gtk_box_append(GTK_BOX(self->progress), self->progress_bar);
+    gtk_box_append(GTK_BOX(self->progress), cancel);
+    gtk_widget_set_visible(self->progress, FALSE);
+    return self->progress;
+}
+
+static GtkWidget *status_new(PscWindow *self)
+{
+    GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 10);
+    gtk_widget_add_css_class(bar, "status");
+    self->status = gtk_label_new(NULL);
+    gtk_label_set_xalign(GTK_LABEL(self->status), 0);
+    gtk_label_set_ellipsize(GTK_LABEL(self->status), PANGO_ELLIPSIZE_END);
+    gtk_widget_set_hexpand(self->status, TRUE);
+    self->hints = gtk_label_new(NULL);
+    gtk_widget_add_css_class(self->hints, "dim");
+    gtk_box_append(GTK_BOX(bar), self->status);
+    gtk_box_append(GTK_BOX(bar), self->hints);
+    return bar;
+}
+
+static void psc_window_dispose(GObject *object)
+{
+    PscWindow *self = PSC_WINDOW(object);
+    g_clear_handle_id(&self->play, g_source_remove);
+    if (self->opening)
+        psc_open_abandon(g_steal_pointer(&self->opening));
+    g_clear_object(&self->recent_menu);
+    g_clear_object(&self->ws);
+    G_OBJECT_CLASS(psc_window_parent_class)->dispose(object);
+}
+
+static void psc_window_class_init(PscWindowClass *class)
+{
+    G_OBJECT_CLASS(class)->dispose = psc_window_dispose;
+    GTK_WIDGET_CLASS(class)->size_allocate = psc_window_size_allocate;
+    psc_window_install_actions(GTK_WIDGET_CLASS(class));
+}
+
+static void psc_window_init(PscWindow *self)
+{
+    GMenu *examples, *lessons;
+    self->ws = psc_workspace_new();
+    gtk_window_set_default_size(GTK_WINDOW(self), 1400, 900);
+    gtk_widget_set_size_request(GTK_WIDGET(self), 860, 480);
+    gtk_window_set_titlebar(GTK_WINDOW(self), header_new(self, &examples, &lessons));
+    GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    self->context = psc_context_bar_new(self->ws);
+    self->banner = psc_banner_new(self->ws);
+    self->stack = gtk_stack_new();
+    self->empty = psc_empty_page_new();
+    gtk_stack_add_named(GTK_STACK(self->stack), self->empty, "empty");
+    gtk_stack_add_named(GTK_STACK(self->stack), document_page_new(self), "document");
+    gtk_widget_set_vexpand(self->stack, TRUE);
+    gtk_box_append(GTK_BOX(box), self->context);
+    gtk_box_append(GTK_BOX(box), progress_new(self));
+    gtk_box_append(GTK_BOX(box), self->banner);
+    gtk_box_append(GTK_BOX(box), self->stack);
+    gtk_box_append(GTK_BOX(box), status_new(self));
+    gtk_window_set_child(GTK_WINDOW(self), box);
+    psc_keys_attach(box);
+    psc_window_fill_examples(self, examples, lessons);
+    g_object_unref(examples);
+    g_object_unref(lessons);
+    psc_window_accept_drops(self);
+    g_signal_connect_object(self->ws, "changed", G_CALLBACK(changed_cb), self, G_CONNECT_SWAPPED);
+    changed_cb(self, PSC_CHANGED_ALL);
+}
+
+PscWindow *psc_window_new(PscApplication *application)
+{
+    return g_object_new(PSC_TYPE_WINDOW, "application", application, NULL);
+}
