@@ -361,8 +361,10 @@ void psc_layout_rows(struct psc_layout *l)
             continue;
         size_t first_bar = l->bar_n, first_mark = l->mark_n;
         const struct psc_scene_row *row = &s->rows[p->row];
-        row_idle(l, p);
-        if (visible_bars(l, row) > most) {
+        bool dense = visible_bars(l, row) > most;
+        if (!dense)
+            row_idle(l, p);
+        if (dense) {
             if (!measured && !(measured = measure_columns(l)))
                 return;
             row_cover(l, p);

@@ -6,36 +6,55 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The staircase of a series: the largest value of each pixel column, so that no peak is thinned away. */
-static uint32_t staircase(struct psc_layout *l, const struct psc_axis *axis, const struct psc_series *series,
-                          double base, double height, double top)
+#define DENSE_OP 3.0 /* px a position under which a curve has a point a pixel column */
+
+/* The largest value of each pixel column: no peak is thinned away. */
+static void pixel_columns(struct psc_layout *l, const struct psc_axis *axis, const struct psc_series *series, double base,
+                          double unit)
 {
-    uint32_t at = (uint32_t)l->point_n;
+    double right = fmin(psc_axis_right(axis, (int32_t)ceil(axis->hi) - 1), axis->x + axis->width);
+    double from = axis->lo;
+    for (double x = floor(axis->x); x < right; x++) {
+        double to = fmin(psc_axis_position(axis, x + 1, NULL), axis->hi);
+        int32_t first = (int32_t)floor(from), end = (int32_t)ceil(to);
+        psc_put_point(l, x, base - unit * (double)psc_series_max(series, first, end > first ? end : first + 1));
+        from = to;
+    }
+}
+
+static void steps(struct psc_layout *l, const struct psc_axis *axis, const struct psc_series *series, double base, double unit)
+{
     double right = axis->x + axis->width, last = NAN;
     int32_t first = (int32_t)floor(axis->lo), end = (int32_t)fmin(ceil(axis->hi), axis->n + 1);
-    bool columns = axis->op >= 1;
-    for (int32_t p = first; p < end;) {
-        double x0 = fmax(psc_axis_left(axis, p), axis->x);
-        int32_t next = p + 1;
-        if (!columns) {
-            next = (int32_t)ceil(psc_axis_position(axis, floor(x0) + 1, NULL));
-            next = next > p ? next : p + 1;
-            next = next < end ? next : end;
-        }
-        double x1 = fmin(psc_axis_right(axis, next - 1), right);
-        double y = base - height * (top > 0 ? (double)psc_series_max(series, p, next) / top : 0);
+    for (int32_t p = first; p < end; p++) {
+        double x0 = fmax(psc_axis_left(axis, p), axis->x), y = base - unit * (double)psc_series_get(series, p);
         if (isnan(last)) {
             psc_put_point(l, x0, y);
         } else if (fabs(y - last) > 1e-6) {
             psc_put_point(l, x0, last);
             psc_put_point(l, x0, y);
         }
-        if (next >= end)
-            psc_put_point(l, x1, y);
+        if (p + 1 == end)
+            psc_put_point(l, fmin(psc_axis_right(axis, p), right), y);
         last = y;
-        p = next;
     }
-    return at;
+}
+
+static struct psc_curve *staircase(struct psc_layout *l, const struct psc_axis *axis, const struct psc_series *series,
+                                   double base, double height, double top, float width, enum psc_colour colour,
+                                   enum psc_dash dash)
+{
+    uint32_t at = (uint32_t)l->point_n;
+    double unit = top > 0 ? height / top : 0;
+    bool dense = axis->op < DENSE_OP;
+    if (dense)
+        pixel_columns(l, axis, series, base, unit);
+    else
+        steps(l, axis, series, base, unit);
+    struct psc_curve *c = psc_put_curve(l, at, (float)base, width, colour, dash);
+    if (c)
+        c->dense = dense;
+    return c;
 }
 
 static void position_text(const struct psc_scene *s, int32_t position, char *buf, size_t size)
@@ -81,8 +100,8 @@ void psc_layout_overview(struct psc_layout *l)
         psc_put_fill(l, x0, a.y0 + 4, last, a.y0 + 4 + band, psc_lane_colour(backend));
     }
     float base = a.y1 - (s->layer_n ? 14 : 6), top = a.y0 + 4 + band + 4;
-    struct psc_curve *c = psc_put_curve(l, staircase(l, axis, &s->in_use, base, base - top, (double)s->peak_bytes), base, 1.2f,
-                                        PSC_COL_USE_LINE, PSC_UNBROKEN);
+    struct psc_curve *c = staircase(l, axis, &s->in_use, base, base - top, (double)s->peak_bytes, 1.2f, PSC_COL_USE_LINE,
+                                    PSC_UNBROKEN);
     if (c)
         c->fill = PSC_COL_USE_FILL;
     int32_t shown = -1;
@@ -208,10 +227,9 @@ void psc_layout_usage(struct psc_layout *l)
     }
     bool pools = s->pool_n > 1;
     const struct psc_series *first = pools ? &s->pool[0] : &s->in_use, *second = pools ? &s->pool[1] : &s->exact;
-    struct psc_curve *c = psc_put_curve(l, staircase(l, &l->axis, first, base, base - top, l->use_top), base, 1.5f,
-                                        PSC_COL_USE_LINE, PSC_UNBROKEN);
+    struct psc_curve *c = staircase(l, &l->axis, first, base, base - top, l->use_top, 1.5f, PSC_COL_USE_LINE, PSC_UNBROKEN);
     if (c)
         c->fill = PSC_COL_USE_FILL;
-    psc_put_curve(l, staircase(l, &l->axis, second, base, base - top, l->use_top), base, 1.2f, PSC_COL_INK, PSC_DASH_BOUND);
+    staircase(l, &l->axis, second, base, base - top, l->use_top, 1.2f, PSC_COL_INK, PSC_DASH_BOUND);
     usage_captions(l, a, top, base);
 }

@@ -33,7 +33,9 @@
 struct psc_area { float x0, y0, x1, y1; }; /* px, half-open */
 
 enum psc_pattern {
-    PSC_SOLID, PSC_DOTS, PSC_BRICK, PSC_STRIPES, /* stripes: vertical, held by a queued copy */
+    PSC_SOLID, PSC_DOTS, PSC_BRICK,
+    PSC_STRIPES,                        /* vertical: held by a queued copy */
+    PSC_DASHES_ACROSS, PSC_DASHES_DOWN, /* two of five px */
 };
 struct psc_fill { /* a rectangle of one colour, snapped to whole pixels */
     struct psc_area area;
@@ -42,8 +44,9 @@ struct psc_fill { /* a rectangle of one colour, snapped to whole pixels */
 };
 enum psc_dash { PSC_UNBROKEN, PSC_DASH_IDLE, PSC_DASH_BOUND, PSC_DASH_GHOST };
 struct psc_line { float x0, y0, x1, y1, width; uint8_t colour, dash; };
-/* A polyline: points[at .. at + n). Filled down to `base` when fill is set. */
-struct psc_curve { uint32_t at, n; float base, width; uint8_t colour, fill, dash; };
+/* A polyline: points[at .. at + n), filled down to `base` when fill is set. A dense one has a point for each
+ * pixel column instead, which is drawn without strokes: thousands of dashed ups and downs cost too much. */
+struct psc_curve { uint32_t at, n; float base, width; uint8_t colour, fill, dash, dense; };
 
 enum psc_bar_style {
     PSC_STYLE_ACTIVATION, PSC_STYLE_PINNED, PSC_STYLE_STAGING, PSC_STYLE_KV,

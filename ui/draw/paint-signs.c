@@ -35,7 +35,8 @@ void psc_paint_frame(cairo_t *cr, double x0, double y0, double x1, double y1, do
 
 /* ---- patterns: one small tile, repeated ------------------------------------------------------ */
 
-static const struct { int w, h; } tile_size[] = {[PSC_DOTS] = {4, 4}, [PSC_BRICK] = {14, 12}, [PSC_STRIPES] = {5, 5}};
+static const struct { int w, h; } tile_size[] = {[PSC_DOTS] = {4, 4}, [PSC_BRICK] = {14, 12}, [PSC_STRIPES] = {5, 5},
+                                                   [PSC_DASHES_ACROSS] = {5, 1}, [PSC_DASHES_DOWN] = {1, 5}};
 
 static bool tile_dot(enum psc_pattern pattern, int x, int y)
 {
@@ -43,6 +44,8 @@ static bool tile_dot(enum psc_pattern pattern, int x, int y)
     case PSC_DOTS: return (x == 0 && y == 0) || (x == 2 && y == 2);
     case PSC_BRICK: return y % 6 == 0 || (y < 6 ? x == 0 : x == 7);
     case PSC_STRIPES: return x == 0;
+    case PSC_DASHES_ACROSS: return x < 2;
+    case PSC_DASHES_DOWN: return y < 2;
     default: return false;
     }
 }

@@ -22,21 +22,30 @@ static void raster_rect(struct raster *r, double x0, double y0, double x1, doubl
             r->px[(size_t)y * (size_t)r->stride + (size_t)x] = argb;
 }
 
+/* Each pixel column is as full as the part of it that is occupied; one line is made and copied down. */
 static void raster_cover(struct raster *r, const struct psc_layout *l, const struct psc_cover *c,
                          const struct psc_palette *palette)
 {
     uint32_t shade[256], fill = palette->rgb[PSC_COL_ACT_FILL], edge = palette->rgb[PSC_COL_ACT_EDGE];
-    for (int i = 0; i < 256; i++) /* some occupied part is never invisible */
-        shade[i] = 0xff000000u | psc_rgb_mix(palette->rgb[PSC_COL_CANVAS], fill, i ? 0.25 + 0.75 * i / 255 : 0);
-    uint32_t line = 0xff000000u | psc_rgb_mix(fill, edge, 0.5);
-    for (uint32_t i = 0; i < c->n; i++) {
-        uint8_t part = l->cover_bytes[c->at + i];
-        if (!part)
+    for (int i = 1; i < 256; i++) /* some occupied part is never invisible */
+        shade[i] = 0xff000000u | psc_rgb_mix(palette->rgb[PSC_COL_CANVAS], fill, 0.25 + 0.75 * i / 255);
+    shade[0] = 0;
+    uint32_t border = 0xff000000u | psc_rgb_mix(fill, edge, 0.5);
+    int top = (int)floor((c->y0 - r->y) * r->scale + 0.5), low = (int)floor((c->y1 - r->y) * r->scale + 0.5);
+    int one = (int)fmax(1, floor(r->scale + 0.5));
+    top = top < 0 ? 0 : top, low = low > r->h ? r->h : low;
+    for (int y = top; y < low; y++) {
+        uint32_t *px = r->px + (size_t)y * (size_t)r->stride;
+        bool at_border = y < top + one || y >= low - one;
+        if (y > top + one && y < low - one) { /* as the line above */
+            memcpy(px, px - r->stride, (size_t)r->w * sizeof *px);
             continue;
-        double x = c->x0 + i;
-        raster_rect(r, x, c->y0, x + 1, c->y1, shade[part]);
-        raster_rect(r, x, c->y0, x + 1, c->y0 + 1, line);
-        raster_rect(r, x, c->y1 - 1, x + 1, c->y1, line);
+        }
+        for (int x = 0; x < r->w; x++) {
+            uint32_t i = (uint32_t)(x / r->scale);
+            uint8_t part = i < c->n ? l->cover_bytes[c->at + i] : 0;
+            px[x] = part && at_border ? border : shade[part];
+        }
     }
 }
 
@@ -126,6 +135,16 @@ static void set_dash(cairo_t *cr, uint8_t dash)
 
 static void paint_line(const struct psc_line *line, const struct psc_palette *palette, cairo_t *cr)
 {
+    bool across = line->y0 == line->y1;
+    if (line->dash == PSC_DASH_IDLE && line->width == 1 && (across || line->x0 == line->x1)) { /* a tile costs less than a stroke */
+        struct psc_area a = {line->x0, line->y0, line->x1, line->y1};
+        if (across)
+            a.y0 = floorf(line->y0), a.y1 = a.y0 + 1;
+        else
+            a.x0 = floorf(line->x0), a.x1 = a.x0 + 1;
+        psc_paint_pattern(cr, palette, &a, across ? PSC_DASHES_ACROSS : PSC_DASHES_DOWN, (enum psc_colour)line->colour);
+        return;
+    }
     set_dash(cr, line->dash);
     psc_paint_colour(cr, palette, (enum psc_colour)line->colour);
     cairo_set_line_width(cr, line->width);
@@ -135,11 +154,39 @@ static void paint_line(const struct psc_line *line, const struct psc_palette *pa
     set_dash(cr, PSC_UNBROKEN);
 }
 
+/* A column a pixel: the fill, and on it the top; a dashed one leaves out three columns of six. Neighbouring
+ * tops are joined, so that a rise reads as a line. */
+static void paint_dense(const struct psc_layout *l, const struct psc_curve *c, const struct psc_palette *palette, cairo_t *cr)
+{
+    const float *p = l->points + c->at;
+    cairo_set_antialias(cr, CAIRO_ANTIALIAS_NONE);
+    for (uint32_t i = 0; c->fill && i < c->n; i++)
+        cairo_rectangle(cr, p[2 * i], floor(p[2 * i + 1]), 1, c->base - floor(p[2 * i + 1]));
+    if (c->fill) {
+        psc_paint_colour(cr, palette, (enum psc_colour)c->fill);
+        cairo_fill(cr);
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        double y = floor(p[2 * i + 1]), before = i ? floor(p[2 * i - 1]) : y;
+        if (c->dash && ((int)p[2 * i]) % 6 >= 3)
+            continue;
+        double top = c->dash ? y : fmin(y, before), low = c->dash ? y : fmax(y, before);
+        cairo_rectangle(cr, p[2 * i], top - 0.5, 1, low - top + 1);
+    }
+    psc_paint_colour(cr, palette, (enum psc_colour)c->colour);
+    cairo_fill(cr);
+    cairo_set_antialias(cr, CAIRO_ANTIALIAS_DEFAULT);
+}
+
 static void paint_curve(const struct psc_layout *l, const struct psc_curve *c, const struct psc_palette *palette, cairo_t *cr)
 {
     const float *p = l->points + c->at;
     if (c->n < 2)
         return;
+    if (c->dense) {
+        paint_dense(l, c, palette, cr);
+        return;
+    }
     if (c->fill) {
         cairo_move_to(cr, p[0], c->base);
         for (uint32_t i = 0; i < c->n; i++)

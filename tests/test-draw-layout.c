@@ -1,0 +1,637 @@
+#include "tests/draw-scene.h"
+#include "tests/many-ranges.h"
+#include "tests/stories.h"
+#include "tests/util.h"
+#include "ui/draw/layout.h"
+
+#include "core/base/hash.h"
+
+#include <math.h>
+#include <string.h>
+
+static void lay_out(struct psc_layout *l, const struct psc_scene *s, const struct psc_view *v, struct psc_type *type)
+{
+    struct psc_error error = {0};
+    g_assert_cmpint(psc_layout_build(l, s, v, type, &error), ==, PSC_OK);
+}
+
+static struct psc_scene *scene_of_ranges(struct psc_arena *arena, const struct many_ranges *m)
+{
+    struct psc_scene_source source = {.story = &m->story, .history = &m->history, .check = &m->check};
+    struct psc_scene *scene = NULL;
+    g_assert_cmpint(psc_scene_build(arena, &source, &scene, NULL), ==, PSC_OK);
+    return scene;
+}
+
+/* ---- the axis ----------------------------------------------------------------------------------- */
+
+static void test_axis_inverse(void)
+{
+    static const int32_t gaps[] = {3, 10, 11, 40};
+    static const double ranges[][2] = {{-1, 51}, {0, 20}, {2.5, 12.25}, {9, 12}, {39, 51}, {-0.5, 1}, {30, 39}};
+    unsigned looked = 0;
+    for (size_t r = 0; r < G_N_ELEMENTS(ranges); r++) {
+        struct psc_axis axis;
+        psc_axis_init(&axis, ranges[r][0], ranges[r][1], 50, 112, 900, gaps, G_N_ELEMENTS(gaps));
+        g_assert_cmpfloat_with_epsilon(psc_axis_at(&axis, axis.lo), 112, 1e-6);
+        for (double px = 112.5; px < 1012; px += 3.25) {
+            bool in_gap;
+            double at = psc_axis_position(&axis, px, &in_gap), back = psc_axis_at(&axis, at);
+            if (in_gap)
+                g_assert_true(px < back && px >= back - axis.gap - 1e-6);
+            else
+                g_assert_cmpfloat_with_epsilon(back, px, 1e-6);
+            looked++;
+        }
+        double end = psc_axis_right(&axis, (int32_t)ceil(axis.hi) - 1);
+        g_assert_cmpfloat(end, >=, 1012 - 1e-6);
+    }
+    g_assert_cmpuint(looked, >, 1500);
+}
+
+static void test_axis_gap_width(void)
+{
+    static const int32_t gaps[] = {100, 200, 300};
+    for (double span = 900; span > 4; span /= 2) {
+        struct psc_axis axis;
+        psc_axis_init(&axis, 200 - span / 2, 200 + span / 2, 1000, 0, 1200, gaps, 3);
+        g_assert_cmpfloat(axis.gap, ==, PSC_AXIS_GAP);
+        g_assert_cmpfloat_with_epsilon(psc_axis_left(&axis, 200) - psc_axis_right(&axis, 199), PSC_AXIS_GAP, 1e-6);
+        g_assert_cmpfloat_with_epsilon(psc_axis_left(&axis, 151), psc_axis_right(&axis, 150), 1e-6);
+    }
+}
+
+static void test_axis_end_columns(void)
+{
+    struct psc_axis axis;
+    psc_axis_init(&axis, -1, 10001, 10000, 0, 1000, NULL, 0);
+    g_assert_cmpfloat_with_epsilon(psc_axis_right(&axis, -1) - psc_axis_left(&axis, -1), PSC_AXIS_FILL, 1e-6);
+    g_assert_cmpfloat_with_epsilon(psc_axis_right(&axis, 10000) - psc_axis_left(&axis, 10000), PSC_AXIS_OUT, 1e-6);
+    g_assert_cmpfloat_with_epsilon(psc_axis_right(&axis, 10000), 1000, 1e-6);
+    g_assert_cmpint(psc_axis_column(&axis, 3), ==, -1);
+    g_assert_cmpint(psc_axis_column(&axis, 999), ==, 10000);
+}
+
+static void test_zoom_keeps(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_view v;
+    psc_view_init(&v, d->scene, 1100, 700);
+    struct psc_axis before, after;
+    double x, width;
+    for (double px = 300; px < 1000; px += 170) {
+        psc_view_init(&v, d->scene, 1100, 700);
+        psc_view_data_area(&v, d->scene, &x, &width);
+        psc_axis_init(&before, v.lo, v.hi, d->scene->n, x, width, NULL, 0);
+        double at = psc_axis_position(&before, px, NULL);
+        psc_view_zoom(&v, d->scene, px, 8);
+        psc_axis_init(&after, v.lo, v.hi, d->scene->n, x, width, NULL, 0);
+        g_assert_cmpfloat_with_epsilon(psc_axis_position(&after, px, NULL), at, 0.2);
+        g_assert_cmpfloat_with_epsilon(v.hi - v.lo, 442 / 8.0, 0.01);
+    }
+    draw_scene_free(d);
+}
+
+/* ---- the scene's index -------------------------------------------------------------------------- */
+
+static void test_series(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    const struct psc_series *s = &d->scene->in_use;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 500; round++) {
+        int32_t a = (int32_t)(psc_random_next(&seed) % 442) - 1, b = a + (int32_t)(psc_random_next(&seed) % 120);
+        uint64_t most = 0;
+        for (int32_t p = a; p < b && p <= 440; p++)
+            most = MAX(most, psc_series_get(s, p));
+        g_assert_cmpuint(psc_series_max(s, a, b), ==, most);
+    }
+    g_assert_cmpuint(psc_series_max(s, -1, 441), ==, 629760);
+    g_assert_cmpint(d->scene->peak_at, ==, 439);
+    draw_scene_free(d);
+}
+
+static void test_next_alive(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_decode, PSC_SLOTS_FIFO, PSC_ORDER_BUILD);
+    const struct psc_scene *s = d->scene;
+    unsigned looked = 0;
+    for (uint32_t r = 0; r < s->row_n; r++) {
+        const struct psc_scene_row *row = &s->rows[r];
+        uint32_t hint = row->bar_at;
+        double covered = 0;
+        for (int32_t p = -1; p <= s->n; p++) {
+            uint32_t want = row->bar_at, starts = row->bar_at;
+            bool any = false;
+            while (want < row->bar_end && s->end[want] <= p)
+                want++;
+            while (starts < row->bar_end && s->first[starts] < p)
+                starts++;
+            g_assert_cmpuint(psc_scene_next_alive(s, row, row->bar_at, p), ==, want);
+            g_assert_cmpuint(psc_scene_next_start(s, row, row->bar_at, p), ==, starts);
+            g_assert_cmpfloat_with_epsilon(psc_scene_busy(s, row, p, &hint), covered, 1e-6);
+            for (uint32_t i = row->bar_at; i < row->bar_end; i++)
+                any = any || (s->first[i] <= p && p < s->end[i]);
+            covered += any;
+            g_assert_true(psc_scene_row_busy(s, row, p, p + 1) == any);
+            looked++;
+        }
+    }
+    g_assert_cmpuint(looked, >, 3000);
+    draw_scene_free(d);
+}
+
+static void test_labels_longest_first(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    char text[PSC_LABELS][PSC_LABEL_SIZE];
+    uint32_t bar = psc_scene_bar_of_node(d->scene, 124);
+    g_assert_cmpuint(bar, !=, PSC_NONE);
+    g_assert_cmpuint(psc_scene_labels(d->scene, bar, text), ==, 5);
+    g_assert_cmpstr(text[0], ==, "#124 ffn_up \xc2\xb7 38 KiB");
+    g_assert_cmpstr(text[1], ==, "#124 ffn_up");
+    g_assert_cmpstr(text[2], ==, "ffn_up");
+    g_assert_cmpstr(text[3], ==, "up");
+    g_assert_cmpstr(text[4], ==, "124");
+    draw_scene_free(d);
+}
+
+/* ---- level of detail ---------------------------------------------------------------------------- */
+
+static void test_million_three_alarms(void)
+{
+    struct psc_arena arena = {0};
+    struct many_ranges *m = many_ranges(&arena, 1000000, 32, 3);
+    struct psc_scene *s = scene_of_ranges(&arena, m);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, s, 800, 900);
+    v.no_text = true;
+    for (int mode = PSC_VIEW_ROWS; mode <= PSC_VIEW_MAP; mode++) {
+        v.mode = (enum psc_view_mode)mode;
+        lay_out(&l, s, &v, NULL);
+        g_assert_cmpuint(l.alarm_n, ==, 3);
+        g_assert_cmpuint(l.tick_n, ==, 3);
+        for (size_t i = 0; i < l.alarm_n; i++) {
+            g_assert_cmpfloat(l.alarms[i].area.x1 - l.alarms[i].area.x0, >=, 3);
+            g_assert_cmpfloat(l.alarms[i].area.y1 - l.alarms[i].area.y0, >=, 3);
+        }
+        size_t flagged = 0;
+        for (size_t i = 0; i < l.bar_n; i++)
+            flagged += l.bars[i].count == 1 && l.bars[i].edge & PSC_EDGE_ALARM;
+        g_assert_cmpuint(flagged, ==, 3);
+        g_assert_cmpuint(l.cover_n, >, 10); /* the rest is density */
+    }
+    psc_layout_release(&l);
+    psc_arena_release(&arena);
+}
+
+static void test_many_alarms_all_there(void)
+{
+    struct psc_arena arena = {0};
+    struct many_ranges *m = many_ranges(&arena, 100000, 18, 700);
+    struct psc_scene *s = scene_of_ranges(&arena, m);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, s, 800, 900);
+    v.no_text = true;
+    lay_out(&l, s, &v, NULL);
+    g_assert_cmpuint(l.alarm_n, ==, 700); /* more than one a pixel: still one each */
+    g_assert_cmpuint(l.tick_n, ==, 700);
+    psc_layout_release(&l);
+    psc_arena_release(&arena);
+}
+
+static void test_coverage(void)
+{
+    struct psc_arena arena = {0};
+    struct many_ranges *m = many_ranges(&arena, 100000, 10, 0);
+    struct psc_scene *s = scene_of_ranges(&arena, m);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, s, 1200, 700);
+    v.no_text = true;
+    psc_view_set_range(&v, s, 4000, 36000);
+    lay_out(&l, s, &v, NULL);
+    g_assert_cmpuint(l.cover_n, ==, 10);
+    for (size_t i = 0; i < l.cover_n; i++) {
+        double sum = 0;
+        for (uint32_t k = 0; k < l.covers[i].n; k++)
+            sum += l.cover_bytes[l.covers[i].at + k];
+        g_assert_cmpfloat_with_epsilon(sum / l.covers[i].n / 255, 0.75, 0.01); /* three of four positions */
+    }
+    psc_layout_release(&l);
+    psc_arena_release(&arena);
+}
+
+static void test_merge_counts(void)
+{
+    struct psc_arena arena = {0};
+    struct many_ranges *m = many_ranges(&arena, 600, 3, 0);
+    struct psc_scene *s = scene_of_ranges(&arena, m);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    unsigned merged = 0, single = 0;
+    psc_view_init(&v, s, 1000, 640);
+    v.no_text = true;
+    for (double hi = s->n + 1; hi > 10; hi /= 1.5) {
+        psc_view_set_range(&v, s, -1, hi);
+        lay_out(&l, s, &v, NULL);
+        uint32_t shown[3] = {0}, want = 0;
+        for (size_t i = 0; i < l.bar_n; i++) {
+            const struct psc_bar *b = &l.bars[i];
+            shown[b->row] += b->count;
+            g_assert_cmpfloat(b->x1 - b->x0, >=, 3);
+            if (b->count > 1)
+                g_assert_cmpfloat(b->x1 - b->x0, <=, 48);
+            if (b->count > 1)
+                merged++;
+            else
+                single++;
+            if (i && b->row == l.bars[i - 1].row && b->count == 1 && l.bars[i - 1].count == 1 && b->x1 - b->x0 < 8 &&
+                l.bars[i - 1].x1 - l.bars[i - 1].x0 < 8)
+                g_assert_cmpfloat(b->x0 - l.bars[i - 1].x1, >=, 2.5); /* else they had merged */
+        }
+        for (int32_t k = 0; k < 200; k++)
+            want += 4 * k < l.axis.hi;
+        for (int r = 0; r < 3; r++)
+            g_assert_cmpuint(shown[r], ==, want);
+    }
+    g_assert_cmpuint(merged, >, 20);
+    g_assert_cmpuint(single, >, 20);
+    psc_layout_release(&l);
+    psc_arena_release(&arena);
+}
+
+/* ---- hits, labels, rows -------------------------------------------------------------------------- */
+
+struct look { double lo, hi, width, height; enum psc_view_mode mode; bool fold; };
+static const struct look looks[] = {
+    {-1, 441, 1600, 900, PSC_VIEW_ROWS, false}, {-1, 441, 1000, 640, PSC_VIEW_MAP, false},
+    {107, 134, 1050, 760, PSC_VIEW_MAP, true},  {109, 148, 1600, 900, PSC_VIEW_ROWS, true},
+    {300, 330, 748, 500, PSC_VIEW_MAP, true},   {411, 441, 1000, 640, PSC_VIEW_ROWS, false},
+    {10, 16, 1600, 900, PSC_VIEW_ROWS, true},   {-1, 60, 1600, 900, PSC_VIEW_MAP, true},
+};
+
+static void test_hit_inverse(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_layout l = {0};
+    unsigned looked = 0;
+    for (size_t k = 0; k < G_N_ELEMENTS(looks); k++) {
+        struct psc_view v;
+        psc_view_init(&v, d->scene, looks[k].width, looks[k].height);
+        psc_view_set_range(&v, d->scene, looks[k].lo, looks[k].hi);
+        v.mode = looks[k].mode, v.fold = looks[k].fold, v.no_text = true;
+        lay_out(&l, d->scene, &v, NULL);
+        for (size_t i = 0; i < l.bar_n; i++) {
+            const struct psc_bar *b = &l.bars[i];
+            double x = fmin(fmax((b->x0 + b->x1) / 2, l.frame.data_x + 1), l.frame.data_x + l.frame.data_w - 1);
+            double y = (b->y0 + b->y1) / 2;
+            if (y < l.frame.lanes.y0 || y >= l.frame.lanes.y1 || x < b->x0 || x >= b->x1)
+                continue;
+            struct psc_hit hit = psc_layout_hit(&l, x, y);
+            g_assert_cmpuint(hit.row, ==, b->row);
+            if (b->count == 1 && b->x1 - b->x0 > 3) {
+                g_assert_cmpint(hit.what, ==, PSC_HIT_BAR);
+                g_assert_cmpuint(hit.bar, ==, b->bar);
+                g_assert_true(d->scene->first[hit.bar] <= hit.position + 1 && hit.position <= d->scene->end[hit.bar]);
+            } else if (b->count > 1) {
+                g_assert_cmpint(hit.what, ==, PSC_HIT_MERGED);
+                g_assert_cmpuint(hit.count, ==, b->count);
+                g_assert_true(hit.bar >= b->bar && hit.bar < b->bar + b->count);
+            }
+            looked++;
+        }
+        for (size_t i = 0; i < l.mark_lanes_end; i++) {
+            const struct psc_mark *m = &l.marks[i];
+            if (m->event == PSC_NONE || m->y < l.frame.lanes.y0 + 8 || m->y > l.frame.lanes.y1 - 8 ||
+                m->x < l.frame.data_x || m->x > l.frame.data_x + l.frame.data_w)
+                continue;
+            double y = m->kind == PSC_MARK_WRITE ? m->y + 3 : m->kind == PSC_MARK_READ ? m->y - 3 : m->y;
+            g_assert_cmpint(psc_layout_hit(&l, m->x, y).position, ==, m->position);
+        }
+    }
+    g_assert_cmpuint(looked, >, 400);
+    psc_layout_release(&l);
+    draw_scene_free(d);
+}
+
+static void test_hit_areas(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, d->scene, 1050, 760);
+    psc_view_set_range(&v, d->scene, 107, 134);
+    v.fold = true, v.no_text = true;
+    lay_out(&l, d->scene, &v, NULL);
+    g_assert_cmpint(psc_layout_hit(&l, 500, 20).what, ==, PSC_HIT_OVERVIEW);
+    g_assert_cmpint(psc_layout_hit(&l, psc_axis_at(&l.overview_axis, 107) + 1, 20).what, ==, PSC_HIT_HANDLE_LEFT);
+    g_assert_cmpint(psc_layout_hit(&l, psc_axis_at(&l.overview_axis, 120), 20).what, ==, PSC_HIT_WINDOW);
+    g_assert_cmpint(psc_layout_hit(&l, 500, l.frame.ruler.y0 + 5).what, ==, PSC_HIT_RULER);
+    g_assert_cmpint(psc_layout_hit(&l, psc_axis_middle(&l.axis, 124), l.frame.ruler.y0 + 5).position, ==, 124);
+    g_assert_cmpint(psc_layout_hit(&l, 500, l.frame.usage.y0 + 5).what, ==, PSC_HIT_USAGE);
+    g_assert_cmpint(psc_layout_hit(&l, 40, l.tracks[3].y0 + 2).what, ==, PSC_HIT_GUTTER);
+    g_assert_cmpuint(psc_layout_hit(&l, 40, l.tracks[3].y0 + 2).row, ==, 3);
+    unsigned folds = 0;
+    for (size_t i = 0; i < l.track_n; i++)
+        if (l.tracks[i].kind == PSC_TRACK_FOLD) {
+            folds++;
+            struct psc_hit hit = psc_layout_hit(&l, 500, l.tracks[i].y0 + 4);
+            g_assert_cmpint(hit.what, ==, PSC_HIT_FOLD);
+            g_assert_cmpuint(hit.row, ==, l.tracks[i].row);
+        } else if (l.tracks[i].kind == PSC_TRACK_ROW) {
+            g_assert_true(psc_layout_track(&l, l.tracks[i].row) == &l.tracks[i]);
+        }
+    g_assert_cmpuint(folds, ==, 1); /* b11 to b17 */
+    g_assert_null(psc_layout_track(&l, 11));
+    psc_layout_release(&l);
+    draw_scene_free(d);
+}
+
+struct box { float x0, y0, x1, y1; };
+
+static struct box box_of(const struct psc_label *label)
+{
+    float x = label->align == PSC_LEFT ? label->x : label->align == PSC_RIGHT ? label->x - label->width : label->x - label->width / 2;
+    if (label->turned)
+        return (struct box){label->x - 5, label->y - label->width / 2, label->x + 5, label->y + label->width / 2};
+    return (struct box){x, label->y - 4, x + label->width, label->y + 4};
+}
+
+/* No label reaches over another, over the picture's edge, or out of the bar it names. */
+static void test_labels_fit(void)
+{
+    struct draw_scene *scenes[] = {draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD),
+                                   draw_scene_of(&qwen_prefill, PSC_SLOTS_FIFO, PSC_ORDER_TOPOLOGICAL)};
+    struct psc_type *type = psc_type_new();
+    struct psc_layout l = {0};
+    unsigned looked = 0;
+    draw_scene_add_records(scenes[0]);
+    for (size_t k = 0; k < 2 * G_N_ELEMENTS(looks); k++) {
+        const struct look *look = &looks[k / 2];
+        const struct psc_scene *s = scenes[k % 2]->scene;
+        struct psc_view v;
+        psc_view_init(&v, s, look->width, look->height);
+        psc_view_set_range(&v, s, look->lo, look->hi);
+        v.mode = look->mode, v.fold = look->fold;
+        v.colour = k % 2 ? PSC_BY_ROLE : PSC_BY_RECORD;
+        lay_out(&l, s, &v, type);
+        g_assert_cmpuint(l.label_n, >, 20);
+        for (size_t i = 0; i < l.label_n; i++) {
+            struct box a = box_of(&l.labels[i]);
+            const char *text = l.text + l.labels[i].text;
+            if (l.labels[i].clip && (a.y0 < l.frame.lanes.y0 || a.y1 > l.frame.lanes.y1))
+                continue; /* scrolled out */
+            if (a.x0 < 0 || a.x1 > v.width + 0.5)
+                g_error("'%s' reaches over the edge: %g .. %g of %g", text, a.x0, a.x1, v.width);
+            for (size_t j = 0; j < i; j++) {
+                struct box b = box_of(&l.labels[j]);
+                if (l.labels[i].clip == l.labels[j].clip && a.x0 < b.x1 - 0.5 && b.x0 < a.x1 - 0.5 && a.y0 < b.y1 && b.y0 < a.y1)
+                    g_error("look %zu: '%s' and '%s' lie over each other", k, text, l.text + l.labels[j].text);
+            }
+            if (l.labels[i].font != PSC_FONT_BAR && l.labels[i].font != PSC_FONT_BAR_BOLD)
+                continue;
+            bool held = false;
+            for (size_t b = 0; b < l.bar_n && !held; b++)
+                held = a.x0 >= l.bars[b].x0 && a.x1 <= l.bars[b].x1 && a.y0 >= l.bars[b].y0 - 1 && a.y1 <= l.bars[b].y1 + 1;
+            if (!held)
+                g_error("look %zu: '%s' reaches out of its bar", k, text);
+            looked++;
+        }
+    }
+    g_assert_cmpuint(looked, >, 150);
+    psc_layout_release(&l);
+    psc_type_free(type);
+    draw_scene_free(scenes[0]);
+    draw_scene_free(scenes[1]);
+}
+
+static void test_labels_clear_of_marks(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_type *type = psc_type_new();
+    struct psc_layout l = {0};
+    struct psc_view v;
+    unsigned looked = 0;
+    psc_view_init(&v, d->scene, 1600, 900);
+    psc_view_set_range(&v, d->scene, 109, 148);
+    v.position = 133, v.step_aside = true;
+    lay_out(&l, d->scene, &v, type);
+    double now = psc_axis_right(&l.axis, 133);
+    for (size_t i = 0; i < l.label_n; i++) {
+        struct box a = box_of(&l.labels[i]);
+        if (l.labels[i].font != PSC_FONT_BAR || !l.labels[i].clip)
+            continue;
+        g_assert_false(a.x0 < now + 1 && a.x1 > now - 1);
+        for (size_t m = 0; m < l.mark_lanes_end; m++)
+            if (fabs(l.marks[m].y - l.labels[i].y) < 16)
+                g_assert_false(l.marks[m].x + 5 > a.x0 && l.marks[m].x - 5 < a.x1);
+        looked++;
+    }
+    g_assert_cmpuint(looked, >, 15);
+    psc_layout_release(&l);
+    psc_type_free(type);
+    draw_scene_free(d);
+}
+
+static void test_in_place_chain(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, d->scene, 1600, 900);
+    psc_view_set_range(&v, d->scene, 109, 148);
+    v.no_text = true;
+    lay_out(&l, d->scene, &v, NULL);
+    uint32_t rope = psc_scene_bar_of_node(d->scene, 115), q = psc_scene_bar_of_node(d->scene, 112);
+    uint8_t edge[2] = {0};
+    unsigned diamonds = 0, stitches = 0;
+    for (size_t i = 0; i < l.bar_n; i++) {
+        if (l.bars[i].bar == q)
+            edge[0] = l.bars[i].edge;
+        if (l.bars[i].bar == rope)
+            edge[1] = l.bars[i].edge;
+        stitches += (l.bars[i].edge & PSC_EDGE_STITCH) != 0;
+    }
+    g_assert_true(edge[0] & PSC_EDGE_SEAM_RIGHT);
+    g_assert_true(edge[1] & PSC_EDGE_SEAM_LEFT);
+    for (size_t i = 0; i < l.mark_lanes_end; i++)
+        diamonds += l.marks[i].kind == PSC_MARK_READWRITE;
+    g_assert_cmpuint(diamonds, ==, 4); /* rope q and rope k of two layers */
+    g_assert_cmpuint(stitches, >=, 4);
+    psc_layout_release(&l);
+    draw_scene_free(d);
+}
+
+static void test_heights(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, d->scene, 1050, 800);
+    psc_view_set_range(&v, d->scene, 107, 134);
+    v.no_text = true, v.fold = true, v.mode = PSC_VIEW_MAP, v.height = PSC_HEIGHT_LINEAR;
+    lay_out(&l, d->scene, &v, NULL);
+    const struct psc_track *b8 = psc_layout_track(&l, 8), *b9 = psc_layout_track(&l, 9), *b0 = psc_layout_track(&l, 0);
+    g_assert_cmpfloat(b8->y1 - b8->y0, ==, b9->y1 - b9->y0);
+    g_assert_cmpfloat(b0->y1 - b0->y0, ==, 13);
+    g_assert_cmpfloat(b8->y1 - b8->y0, >, 60);
+    g_assert_cmpfloat(l.frame.content, <=, l.frame.lanes.y1 - l.frame.lanes.y0 + 1);
+    v.mode = PSC_VIEW_ROWS;
+    lay_out(&l, d->scene, &v, NULL);
+    for (size_t i = 0; i < l.track_n; i++)
+        if (l.tracks[i].kind == PSC_TRACK_ROW && l.tracks[i].row < 11) {
+            g_assert_cmpfloat(l.tracks[i].y1 - l.tracks[i].y0, >=, 17);
+            g_assert_cmpfloat(l.tracks[i].y1 - l.tracks[i].y0, <=, 34);
+        }
+    v.y_zoom = 3;
+    lay_out(&l, d->scene, &v, NULL);
+    g_assert_cmpfloat(l.frame.content, >, l.frame.lanes.y1 - l.frame.lanes.y0);
+    v.y = psc_layout_scroll_to(&l, 10);
+    lay_out(&l, d->scene, &v, NULL);
+    g_assert_cmpfloat(psc_layout_track(&l, 10)->y1, <=, l.frame.lanes.y1 + 1);
+    psc_layout_release(&l);
+    draw_scene_free(d);
+}
+
+static void test_usage_reaches_the_peak(void)
+{
+    struct psc_arena arena = {0};
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    for (double width = 300; width <= 1600; width += 325) { /* a peak of one position is not thinned away */
+        psc_view_init(&v, d->scene, width, 900);
+        v.no_text = true;
+        lay_out(&l, d->scene, &v, NULL);
+        float top = l.frame.usage.y1;
+        const struct psc_curve *c = &l.curves[l.curve_n - 2];
+        for (uint32_t i = 0; i < c->n; i++) {
+            top = fminf(top, l.points[c->at + 2 * i + 1]);
+            if (i)
+                g_assert_cmpfloat(l.points[c->at + 2 * i], >=, l.points[c->at + 2 * i - 2]);
+        }
+        g_assert_cmpfloat_with_epsilon(top, l.frame.usage.y0 + (l.frame.small ? 20 : 24), 0.5);
+    }
+    psc_layout_release(&l);
+    draw_scene_free(d);
+    psc_arena_release(&arena);
+}
+
+/* ---- findings, stories, memory ------------------------------------------------------------------- */
+
+static void test_clobber(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_FIFO, PSC_ORDER_TOPOLOGICAL);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    g_assert_cmpuint(d->check.finding_n, ==, 1);
+    psc_view_init(&v, d->scene, 1050, 760);
+    psc_view_show_finding(&v, d->scene, 0);
+    v.mode = PSC_VIEW_MAP, v.fold = true;
+    struct psc_type *type = psc_type_new();
+    lay_out(&l, d->scene, &v, type);
+    const struct psc_clobber *c = &l.clobber;
+    g_assert_true(c->shown && c->has_read);
+    g_assert_cmpstr(c->title, ==, "#416 add");
+    g_assert_cmpstr(c->first, ==, "1  #425 writes over b3");
+    g_assert_cmpstr(c->second, ==, "2  #429 wants #416, finds #425");
+    g_assert_cmpfloat_with_epsilon(c->victim.x0, psc_axis_left(&l.axis, 416), 1);
+    g_assert_cmpfloat_with_epsilon(c->hatch.x0, psc_axis_left(&l.axis, 425), 1);
+    g_assert_cmpfloat_with_epsilon(c->hatch.x1, psc_axis_right(&l.axis, 429), 1);
+    g_assert_cmpfloat(c->victim.y1 - c->victim.y0, >=, 90);
+    g_assert_true(c->writer.x0 >= c->hatch.x0 && c->writer.x1 <= c->hatch.x1);
+    g_assert_cmpuint(l.alarm_n, ==, 1);
+    struct psc_hit hit = psc_layout_hit(&l, (l.alarms[0].area.x0 + l.alarms[0].area.x1) / 2, l.alarms[0].area.y0 + 5);
+    g_assert_cmpuint(hit.alarm, ==, 0);
+    psc_type_free(type);
+    psc_layout_release(&l);
+    draw_scene_free(d);
+}
+
+static void test_stories(void)
+{
+    struct test_story (*const tell[])(struct psc_arena *, bool) = {test_story_candela, test_story_arena, test_story_leases};
+    unsigned alarms = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(tell); i++)
+        for (int wrong = 0; wrong < 2; wrong++) {
+            struct psc_arena arena = {0};
+            struct test_story t = tell[i](&arena, wrong);
+            struct draw_scene *d = draw_scene_story(t.graph, t.story);
+            struct psc_layout l = {0};
+            struct psc_view v;
+            psc_view_init(&v, d->scene, 800, 400);
+            v.no_text = true;
+            lay_out(&l, d->scene, &v, NULL);
+            uint32_t bars = 0;
+            for (size_t k = 0; k < l.bar_n; k++)
+                bars += l.bars[k].count;
+            g_assert_cmpuint(bars, ==, d->history->tenancy_n);
+            g_assert_cmpuint(l.alarm_n, ==, d->check.finding_n);
+            if (wrong)
+                alarms += l.alarm_n > 0;
+            else
+                g_assert_cmpuint(l.alarm_n, ==, 0);
+            psc_layout_release(&l);
+            draw_scene_free(d);
+            psc_arena_release(&arena);
+        }
+    g_assert_cmpuint(alarms, ==, 3);
+}
+
+static enum psc_status build_all(void *data)
+{
+    struct draw_scene *d = data;
+    struct psc_arena arena = {0};
+    struct psc_scene_source source = {d->story, d->history, d->graph, &d->check, &d->records};
+    struct psc_scene *scene = NULL;
+    struct psc_layout l = {0};
+    enum psc_status status = psc_scene_build(&arena, &source, &scene, NULL);
+    if (status == PSC_OK) {
+        struct psc_view v;
+        psc_view_init(&v, scene, 900, 500);
+        v.no_text = true;
+        psc_view_set_range(&v, scene, 400, 440);
+        status = psc_layout_build(&l, scene, &v, NULL, NULL);
+    }
+    psc_layout_release(&l);
+    psc_arena_release(&arena);
+    return status;
+}
+
+static void test_oom(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_FIFO, PSC_ORDER_TOPOLOGICAL);
+    draw_scene_add_records(d);
+    g_assert_cmpuint(test_oom_loop(build_all, d), >, 10);
+    draw_scene_free(d);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ui/draw/axis/position-is-the-inverse-of-pixel", test_axis_inverse);
+    g_test_add_func("/ui/draw/axis/a-gap-is-44-px-at-any-zoom", test_axis_gap_width);
+    g_test_add_func("/ui/draw/axis/fill-and-end-keep-their-columns", test_axis_end_columns);
+    g_test_add_func("/ui/draw/view/zoom-keeps-what-is-under-the-pointer", test_zoom_keeps);
+    g_test_add_func("/ui/draw/scene/largest-of-any-stretch", test_series);
+    g_test_add_func("/ui/draw/scene/index-agrees-with-a-scan", test_next_alive);
+    g_test_add_func("/ui/draw/scene/labels-from-long-to-short", test_labels_longest_first);
+    g_test_add_func("/ui/draw/layout/a-million-ranges-and-three-alarms-give-three-marks", test_million_three_alarms);
+    g_test_add_func("/ui/draw/layout/alarms-are-never-thinned", test_many_alarms_all_there);
+    g_test_add_func("/ui/draw/layout/coverage-is-exact", test_coverage);
+    g_test_add_func("/ui/draw/layout/merged-bars-count-every-range", test_merge_counts);
+    g_test_add_func("/ui/draw/layout/hit-is-the-inverse", test_hit_inverse);
+    g_test_add_func("/ui/draw/layout/hit-knows-every-area", test_hit_areas);
+    g_test_add_func("/ui/draw/layout/labels-fit-and-never-overlap", test_labels_fit);
+    g_test_add_func("/ui/draw/layout/labels-step-aside-for-marks-and-now-line", test_labels_clear_of_marks);
+    g_test_add_func("/ui/draw/layout/in-place-chain-has-seam-and-diamond", test_in_place_chain);
+    g_test_add_func("/ui/draw/layout/heights-follow-bytes", test_heights);
+    g_test_add_func("/ui/draw/layout/usage-reaches-its-peak-at-any-width", test_usage_reaches_the_peak);
+    g_test_add_func("/ui/draw/layout/clobber-stands-where-it-happens", test_clobber);
+    g_test_add_func("/ui/draw/layout/three-stories-are-drawn", test_stories);
+    g_test_add_func("/ui/draw/layout/oom", test_oom);
+    return g_test_run();
+}
