@@ -13,7 +13,9 @@ static void add_alarms(struct psc_arena *arena, struct many_ranges *m, uint32_t 
 {
     struct psc_finding *findings = need(arena, n + 1u, sizeof *findings);
     for (uint32_t i = 0; i < n; i++) {
-        const struct psc_tenancy *t = &m->history.tenancies[(uint64_t)m->history.tenancy_n * (2 * i + 1) / (2 * n)];
+        uint32_t row = (uint32_t)((uint64_t)i * 7 % m->story.buffer_n), at = m->history.buffer_at[row];
+        uint32_t in_row = m->history.buffer_at[row + 1] - at;
+        const struct psc_tenancy *t = &m->history.tenancies[at + (uint64_t)in_row * (2 * i + 1) / (2 * n)];
         findings[i] = (struct psc_finding){.kind = PSC_K1, .victim_value = t->value, .writer_value = PSC_NONE,
                                            .victim = PSC_NONE, .writer = PSC_NONE, .reader = PSC_NONE, .buffer = t->buffer,
                                            .lo = t->lo, .hi = t->hi, .position = t->first + 1, .read_position = t->last,

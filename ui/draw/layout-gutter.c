@@ -208,7 +208,7 @@ static void lane_strips(struct psc_layout *l)
         if (b - a < psc_text_width(l, PSC_FONT_AXIS_BOLD, name) + 6 && s->lanes[lane].kind == PSC_LANE_STAGING)
             name = "copies";
         if (b - a >= psc_text_width(l, PSC_FONT_AXIS_BOLD, name) + 4) {
-            struct psc_label *label = psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_CENTRE, PSC_COL_LANE_TEXT, name, 7, (a + b) / 2);
+            struct psc_label *label = psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_CENTRE, psc_lane_ink(l, s->lanes[lane].colour), name, 7, (a + b) / 2);
             if (label)
                 label->turned = 1;
         }

@@ -162,7 +162,7 @@ void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_
             label_kv(l, &bar, first_mark);
             continue;
         }
-        if (bar.x1 - bar.x0 < 16 || bar.foot - bar.y0 < 9 || row->lane >= l->scene->lane_n ||
+        if (bar.x1 - bar.x0 < (l->axis.op < PSC_MARK_OP ? 26 : 16) || bar.foot - bar.y0 < 9 || row->lane >= l->scene->lane_n ||
             l->scene->lanes[row->lane].kind == PSC_LANE_STAGING)
             continue;
         char text[PSC_LABELS][PSC_LABEL_SIZE], prefix[16] = "";

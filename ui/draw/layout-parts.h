@@ -41,6 +41,13 @@ void psc_layout_copies(struct psc_layout *l);
 /* Labels of the bars first .. bar_n - 1 of one row, clear of the marks first_mark .. mark_n - 1. */
 void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_mark);
 
+/* White or dark, whichever is read better on a lane's colour. */
+static inline enum psc_colour psc_lane_ink(const struct psc_layout *l, enum psc_colour ground)
+{
+    const struct psc_palette *p = psc_palette_get(l->view.dark);
+    return psc_rgb_contrast(p->rgb[PSC_COL_LANE_TEXT], p->rgb[ground]) >= 4.5 ? PSC_COL_LANE_TEXT : PSC_COL_MARK_EDGE;
+}
+
 static inline bool psc_is_map_row(const struct psc_layout *l, const struct psc_track *track)
 {
     const struct psc_scene_row *row = &l->scene->rows[track->row];

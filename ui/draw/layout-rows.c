@@ -72,6 +72,9 @@ static void put_row_bar(struct psc_layout *l, const struct psc_track *track, uin
     uint16_t flags = s->flags[bar];
     if (count > 1 || flags & PSC_BAR_PINNED)
         b->foot = b->y1;
+    /* a sign keeps clear of the write mark in the middle of the first column */
+    if (count > 1 || (l->axis.op >= PSC_MARK_OP && l->axis.op < 40 && b->foot - b->y0 < 44))
+        b->sign = 0;
     if (count > 1)
         return;
     if (flags & (PSC_BAR_VICTIM | PSC_BAR_WRITER))

@@ -49,7 +49,7 @@ static void splits(struct psc_layout *l)
         snprintf(text[0], sizeof text[0], "split %u \xc2\xb7 %s \xc2\xb7 ops %d\xe2\x80\x93%d", i, title, span->first, span->last);
         snprintf(text[1], sizeof text[1], "split %u \xc2\xb7 %s", i, title);
         snprintf(text[2], sizeof text[2], "%s", title);
-        put_longest(l, PSC_FONT_AXIS_BOLD, PSC_COL_LANE_TEXT, x, y + 6, text, 3, false);
+        put_longest(l, PSC_FONT_AXIS_BOLD, psc_lane_ink(l, psc_lane_colour(backend)), x, y + 6, text, 3, false);
     }
     for (uint32_t i = l->axis.gap_at; i < l->axis.gap_end && l->axis.gap >= 30; i++) {
         double b = psc_axis_left(&l->axis, s->gaps[i]);

@@ -335,7 +335,10 @@ void psc_paint_bar(cairo_t *cr, const struct psc_palette *palette, const struct 
         psc_paint_area(cr, b->x0, b->y0, b->x0 + 1, b->y1);
     if (!(b->edge & (PSC_EDGE_CUT_RIGHT | PSC_EDGE_SEAM_RIGHT)))
         psc_paint_area(cr, b->x1 - 1, b->y0, b->x1, b->y1);
-    if (b->style == PSC_STYLE_PINNED && b->y1 - b->y0 >= 9 && b->x1 - b->x0 >= 8)
+    if (b->style == PSC_STYLE_PINNED && b->y1 - b->y0 < 17 && b->x1 - b->x0 >= 8) { /* low: only its ends are double */
+        psc_paint_area(cr, b->x0 + 2, b->y0, b->x0 + 3, b->y1);
+        psc_paint_area(cr, b->x1 - 3, b->y0, b->x1 - 2, b->y1);
+    } else if (b->style == PSC_STYLE_PINNED && b->x1 - b->x0 >= 8)
         psc_paint_frame(cr, b->edge & PSC_EDGE_CUT_LEFT ? b->x0 - 4 : b->x0 + 2, b->y0 + 2,
                         b->edge & PSC_EDGE_CUT_RIGHT ? b->x1 + 4 : b->x1 - 2, b->y1 - 2, 1);
     cairo_set_antialias(cr, before);
