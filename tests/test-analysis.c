@@ -95,6 +95,171 @@ static void test_arena_story(void)
     psc_arena_release(&arena);
 }
 
+/* x; t = x * x; s = silu t, in place; dead = scale x; m = s * x; v = view m; r = scale v; o = norm r */
+static struct psc_graph *small(struct psc_arena *arena)
+{
+    struct psc_builder *b = psc_builder_new();
+    struct psc_graph *g = NULL;
+    struct psc_error err = {0};
+
+    psc_builder_set_backend(b, "metal");
+    psc_node x = psc_builder_input(b, "x", PSC_F32, 4, 1), t = psc_builder_binary(b, "t", PSC_OP_MUL, x, x);
+    psc_node s = psc_builder_unary(b, "s", PSC_OP_SILU, t);
+    psc_builder_unary(b, "dead", PSC_OP_SCALE, x);
+    psc_node m = psc_builder_binary(b, "m", PSC_OP_MUL, s, x), v = psc_builder_view(b, "v", m, 2, 2, 1);
+    psc_builder_set_layer(b, 3);
+    psc_node r = psc_builder_unary(b, "r", PSC_OP_SCALE, v);
+    psc_builder_output(b, psc_builder_unary(b, "o", PSC_OP_RMS_NORM, r));
+    if (psc_builder_finish(b, arena, &g, &err))
+        g_error("%s", err.text);
+    psc_builder_free(b);
+    return g;
+}
+
+static void test_places(void)
+{
+    static const char *const expected[] = {
+        "An input: placed before the walk, filled by the host, kept for the whole run.",
+        "New buffer b1: no idle buffer of the 1.00 KiB class.",
+        "In place over #1 t, whose only reader it is: same bytes, next version.",
+        "No buffer: nothing reads it and it is not an output.",
+        "New buffer b2: no idle buffer of the 1.00 KiB class.",
+        "A view of #4 m from byte 8: moves nothing, owns nothing.",
+        "Reused. b1 was idle since #5 v; before that it held #2 s. Lowest free slot of the 1.00 KiB class.",
+        "Reused. b2 was idle since #7 o; before that it held #4 m. Lowest free slot of the 1.00 KiB class.",
+    };
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "decode", .graph = small(&arena)};
+    struct psc_analysis *a = analyse(&phase, NULL);
+    struct psc_text text = {0};
+
+    for (psc_node i = 0; i < G_N_ELEMENTS(expected); i++) {
+        psc_explain_place(&text, a, i);
+        assert_text(&text, expected[i]);
+    }
+    psc_explain_peak(&text, a);
+    assert_text(&text, "Peak 48 B at #2: #0 x 16 B (33 %), #1 t 16 B (33 %), #2 s 16 B (33 %).");
+    psc_text_release(&text);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
+static void test_refusals(void)
+{
+    static const struct {
+        psc_node node;
+        struct psc_refused r;
+        const char *expected;
+    } rows[] = {
+        {7, {PSC_NOT_IN_PLACE_OP, 0, 0, 0}, "Not in place over #6 r: this engine never runs rms_norm in place."},
+        {2, {PSC_NOT_OTHER_BACKEND, 0, 0, 0}, "Not in place over #1 t: it lies on Metal, the op runs on Metal."},
+        {4, {PSC_NOT_SOLE_READER, 1, 4, 3}, "Not in place over #0 x: it has 4 readers; #3 dead reads it too."},
+        {6, {PSC_NOT_ROOT_READ_LATER, 0, 4, 7},
+         "Not in place over #5 v: its bytes belong to #4 m, which #7 o reads too."},
+        {7, {PSC_NOT_OUTPUT, 0, 6, 0}, "Not in place over #6 r: #6 r is an output that the host reads at the end."},
+        {1, {PSC_NOT_INPUT, 0, 0, 0}, "Not in place over #0 x: #0 x is an input, and inputs are never written."},
+        {4, {PSC_NOT_A_VIEW, 0, 2, 0}, "Not in place over #2 s: this engine lets mul overwrite only a view."},
+        {6, {PSC_NOT_SAME_BYTES, 0, 16, 8}, "Not in place over #5 v: it has 16 B, the result 8 B."},
+        {4, {PSC_NOT_IDLE, 0, 1024, 1}, "No reuse: no idle buffer of the 1.00 KiB class; 1 is in use."},
+    };
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "decode", .graph = small(&arena)};
+    struct psc_analysis *a = analyse(&phase, NULL);
+    struct psc_text text = {0};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        psc_explain_refused(&text, a, rows[i].node, &rows[i].r);
+        assert_text(&text, rows[i].expected);
+    }
+    psc_text_release(&text);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
+static void test_positions(void)
+{
+    static const struct {
+        int32_t position;
+        const char *expected;
+    } rows[] = {
+        {-1, "Before the first op: the host fills the inputs; live 1.00 KiB (+1.00 KiB), 33 % of peak"},
+        {0, "#0 input \342\206\222 x: an input, filled before the first op; live 1.00 KiB, 33 % of peak"},
+        {1, "#1 mul \342\206\222 t: writes b1 [0x00400, +16 B]; live 2.00 KiB (+1.00 KiB), 67 % of peak"},
+        {2, "#2 silu \342\206\222 s: writes b1 [0x00400, +16 B]; live 2.00 KiB, 67 % of peak"},
+        {3, "#3 scale \342\206\222 dead: no buffer, skipped; live 2.00 KiB, 67 % of peak"},
+        {4, "#4 mul \342\206\222 m: writes b2 [0x00800, +16 B]; frees #2 s (b1); live 3.00 KiB (+1.00 KiB), "
+            "100 % of peak"},
+        {5, "#5 view \342\206\222 v: a view, moves nothing; live 2.00 KiB (-1.00 KiB), 67 % of peak"},
+        {6, "#6 scale \342\206\222 r, layer 3: writes b1 [0x00400, +8 B]; frees #4 m (b2); live 3.00 KiB "
+            "(+1.00 KiB), 100 % of peak"},
+        {8, "After the last op: the host reads the outputs; live 2.00 KiB (-1.00 KiB), 67 % of peak"},
+    };
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "decode", .graph = small(&arena)};
+    struct psc_analysis *a = analyse(&phase, NULL);
+    struct psc_text text = {0};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        psc_explain_position(&text, a, rows[i].position);
+        assert_text(&text, rows[i].expected);
+    }
+    psc_explain_position(&text, a, 9);
+    assert_text(&text, "");
+    psc_text_release(&text);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
+static void test_records(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "decode", .graph = small(&arena), .capture = PSC_CAPTURE_SPLIT};
+    struct psc_analysis *a = analyse(&phase, NULL);
+    struct psc_text text = {0};
+    struct psc_record_verdict v = {.node = 1, .verdict = PSC_RECORD_OVERWRITTEN, .holds = 6, .evidence = PSC_BY_REPLAY};
+
+    psc_explain_record(&text, a, &v);
+    assert_text(&text, "Not its own value. Holds #6 r, layer 3: Metal copies records at the end of the split, after 2 more "
+                       "writes to b1.");
+    v.holds = PSC_NONE;
+    v.evidence = PSC_BY_GROUP;
+    psc_explain_record(&text, a, &v);
+    assert_text(&text, "Not its own value. Holds another op's, not known which: Metal copies records at the end of the "
+                       "split, after 2 more writes to b1. Confirmed by values.");
+    v.verdict = PSC_RECORD_OWN;
+    v.evidence = PSC_BY_INPUT;
+    v.node = 0;
+    psc_explain_record(&text, a, &v);
+    assert_text(&text, "#0 x: its own value, filled by the host and kept for the whole run.");
+    psc_text_release(&text);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
+static void test_walk(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "decode", .graph = small(&arena)};
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    options.plan.log = true;
+    struct psc_analysis *a = analyse(&phase, &options);
+    struct psc_text text = {0};
+
+    g_assert_cmpuint(a->plan->walk_n, >, 8);
+    for (uint32_t i = 0; i < a->plan->walk_n; i++) {
+        psc_explain_walk(&text, phase.graph, a->plan, &a->plan->walk[i]);
+        psc_text_add(&text, "\n");
+    }
+    g_test_message("%s", psc_text_str(&text));
+    g_assert_nonnull(strstr(psc_text_str(&text), "    1  new     b1 for #1 t (1.00 KiB)\n"));
+    g_assert_nonnull(strstr(psc_text_str(&text), "    2  alias   #2 s in place over #1 t in b1\n"));
+    g_assert_nonnull(strstr(psc_text_str(&text), "    6  reuse   b1 for #6 r (idle since 5)\n"));
+    g_assert_nonnull(strstr(psc_text_str(&text), "    3  dead    #3 dead has no reader: no buffer\n"));
+    psc_text_release(&text);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
 static void test_no_graph(void)
 {
     struct psc_phase phase = {.kind = "decode"};
@@ -132,6 +297,11 @@ int main(int argc, char **argv)
     g_test_add_func("/core/analysis/the-order-mismatch-of-the-published-graph", test_order_mismatch);
     g_test_add_func("/core/analysis/a-story-without-graph", test_arena_story);
     g_test_add_func("/core/analysis/a-phase-without-graph-is-no-error", test_no_graph);
+    g_test_add_func("/core/explain/why-a-node-lies-where-it-lies", test_places);
+    g_test_add_func("/core/explain/what-was-refused", test_refusals);
+    g_test_add_func("/core/explain/what-a-position-does", test_positions);
+    g_test_add_func("/core/explain/whose-value-a-record-is", test_records);
+    g_test_add_func("/core/explain/the-walk", test_walk);
     g_test_add_func("/core/analysis/oom", test_oom);
     return g_test_run();
 }

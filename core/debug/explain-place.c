@@ -128,7 +128,11 @@ static void say_in_place_refused(struct psc_text *out, const struct psc_graph *g
     psc_text_add(out, ": ");
     switch (r->why) {
     case PSC_NOT_IN_PLACE_OP:
-        psc_text_addf(out, "a %s reads its input to the end.", n->op_name);
+        if (r->operand < 32 && (psc_op_info(n->op)->may_overwrite >> r->operand & 1))
+            psc_text_addf(out, "this engine never runs %s in place.", n->op_name);
+        else
+            psc_text_addf(out, "%s %s reads its input to the end.", strchr("aeio", n->op_name[0]) ? "an" : "a",
+                          n->op_name);
         break;
     case PSC_NOT_OTHER_BACKEND:
         psc_text_addf(out, "it lies on %s, the op runs on %s.",
