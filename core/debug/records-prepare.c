@@ -218,7 +218,7 @@ static bool find_fitted(const struct draft *d)
 }
 
 static enum psc_status add_replay(const struct draft *d, const struct psc_story *story, const char *slots,
-                                  bool recorded, struct psc_error *reterr)
+                                  enum psc_tier tier, struct psc_error *reterr)
 {
     struct psc_candidate *replay = &d->r->replays[d->r->replay_n];
     enum psc_status status =
@@ -226,26 +226,26 @@ static enum psc_status add_replay(const struct draft *d, const struct psc_story 
     if (status != PSC_OK)
         return status;
     replay->slots = slots;
-    replay->recorded = recorded;
+    replay->tier = tier;
     d->r->replay_n++;
     return PSC_OK;
 }
 
 static enum psc_status add_plan(const struct draft *d, const struct psc_plan *plan, const char *slots,
-                                bool recorded, struct psc_error *reterr)
+                                enum psc_tier tier, struct psc_error *reterr)
 {
     struct psc_arena scratch = {0};
     struct psc_story *story = NULL;
     enum psc_status status = psc_plan_lower(&scratch, d->graph, plan, &story, reterr);
     if (status == PSC_OK)
-        status = add_replay(d, story, slots, recorded, reterr);
+        status = add_replay(d, story, slots, tier, reterr);
     psc_arena_release(&scratch);
     return status;
 }
 
 /* A graph that cannot be planned (too big) leaves the verdicts to the values. */
 static enum psc_status add_policy(const struct draft *d, enum psc_slots slots, uint64_t seed,
-                                  enum psc_size size, bool recorded, struct psc_error *reterr)
+                                  enum psc_size size, enum psc_tier tier, struct psc_error *reterr)
 {
     const struct psc_planner *pool = psc_planner_find("pool");
     struct psc_plan_options options = psc_plan_defaults;
@@ -256,8 +256,7 @@ static enum psc_status add_policy(const struct draft *d, enum psc_slots slots, u
     options.size = size;
     enum psc_status status = pool->plan(&scratch, d->graph, &options, &plan, reterr);
     if (status == PSC_OK)
-        status =
-            add_plan(d, plan, slots == PSC_SLOTS_RANDOM ? NULL : psc_slots_name(slots), recorded, reterr);
+        status = add_plan(d, plan, slots == PSC_SLOTS_RANDOM ? NULL : psc_slots_name(slots), tier, reterr);
     psc_arena_release(&scratch);
     return status == PSC_ERR_NOMEM ? status : PSC_OK;
 }
@@ -268,16 +267,18 @@ static enum psc_status add_replays(const struct draft *d, struct psc_error *rete
     const struct psc_phase *phase = d->phase;
     enum psc_status status = PSC_OK;
     if (phase->story)
-        status = add_replay(d, phase->story, NULL, true, reterr);
+        status = add_replay(d, phase->story, NULL, PSC_TIER_RECORDED, reterr);
     else if (phase->plan)
-        status = add_plan(d, phase->plan, NULL, true, reterr);
+        status = add_plan(d, phase->plan, NULL, PSC_TIER_RECORDED, reterr);
     bool named = phase->has_slots && !d->r->replay_n;
-    for (int size = 0; named && status == PSC_OK && size < PSC_SIZE_N; size++)
-        status = add_policy(d, phase->slots, phase->slots_seed, (enum psc_size)size, true, reterr);
+    if (named && status == PSC_OK)
+        status = add_policy(d, phase->slots, phase->slots_seed, PSC_SIZE_CLASS, PSC_TIER_RECORDED, reterr);
+    if (named && status == PSC_OK)
+        status = add_policy(d, phase->slots, phase->slots_seed, PSC_SIZE_EXACT, PSC_TIER_EXACT, reterr);
     for (size_t k = 0; k < sizeof policies / sizeof *policies; k++)
         for (int size = 0; status == PSC_OK && size < PSC_SIZE_N; size++)
             if (!named || policies[k] != phase->slots)
-                status = add_policy(d, policies[k], 0, (enum psc_size)size, false, reterr);
+                status = add_policy(d, policies[k], 0, (enum psc_size)size, PSC_TIER_POLICIES, reterr);
     return status;
 }
 

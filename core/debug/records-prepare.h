@@ -13,11 +13,17 @@ enum psc_moment {
     PSC_MOMENT_EITHER,
 };
 
-#define PSC_REPLAYS_MAX 8u /* at most two of the file's own, and three slot policies in two size modes */
+/* Candidates are believed in this order: a later one only when the values refute all earlier ones. */
+enum psc_tier {
+    PSC_TIER_RECORDED, /* the file's events or plan, else its slot policy with size classes */
+    PSC_TIER_EXACT,    /* its slot policy with exact sizes */
+    PSC_TIER_POLICIES, /* every slot policy in both size modes */
+};
+#define PSC_REPLAYS_MAX 8u /* two of the file's policy, and three policies in two size modes */
 struct psc_candidate {
     const struct psc_holder *holders; /* [graph->n] */
     const char *slots;                /* lowest, fifo or lifo; NULL for anything else that the file says */
-    bool recorded;                    /* it is what the file says */
+    enum psc_tier tier;
 };
 
 struct psc_records {
@@ -33,7 +39,7 @@ struct psc_records {
     const uint64_t *meaning;  /* [graph->n] equal for nodes that compute the same from the same operands */
     const psc_node *fitted;   /* nodes whose relation to their operands is known */
     uint32_t fitted_n;
-    struct psc_candidate replays[PSC_REPLAYS_MAX]; /* recorded ones first */
+    struct psc_candidate replays[PSC_REPLAYS_MAX]; /* by tier */
     uint32_t replay_n;
     const char *policy; /* the recorded slot policy, or NULL */
 };

@@ -120,7 +120,7 @@ static bool groups_allow(struct judge *j, const struct psc_candidate *replay, bo
         bool same_bytes = h->node == f->node && h->offset == f->offset;
         if (other != PSC_NONE && other != first)
             *ret_allowed = false;
-        else if (!replay->recorded && !same_bytes && f->node != PSC_NONE && f->whole &&
+        else if (replay->tier == PSC_TIER_POLICIES && !same_bytes && f->node != PSC_NONE && f->whole &&
                  !constant(j->records[i]) && j->r->moment[j->records[first]->node] == PSC_MOMENT_SPLIT)
             *ret_allowed = equal_by_right(j, h->node, f->node);
     }
@@ -155,25 +155,40 @@ static bool arithmetic_allows(const struct judge *j, const struct psc_candidate 
     return true;
 }
 
-/* Recorded replays first; when the values refute them, the policies; when they refute all, every policy
- * again. */
+/* Those of the first tier that the values leave something of; when they refute all, every policy again. Where
+ * arithmetic is broken under every replay that the groups allow, it proves nothing. */
 static bool choose_replays(struct judge *j)
 {
-    for (uint32_t k = 0; k < j->r->replay_n; k++) {
-        const struct psc_candidate *replay = &j->r->replays[k];
-        bool allowed;
-        if (!replay->recorded && j->left_n && j->left[0]->recorded)
-            break;
-        if (!groups_allow(j, replay, &allowed))
-            return false;
-        if (allowed && (replay->recorded || arithmetic_allows(j, replay)))
-            j->left[j->left_n++] = replay;
+    const struct psc_candidate *all = j->r->replays;
+    for (uint32_t k = 0, end; k < j->r->replay_n && !j->left_n; k = end) {
+        uint32_t fit_n = 0;
+        bool fits[PSC_REPLAYS_MAX];
+        for (end = k; end < j->r->replay_n && all[end].tier == all[k].tier; end++) {
+            bool allowed;
+            if (!groups_allow(j, &all[end], &allowed))
+                return false;
+            if (!allowed)
+                continue;
+            fits[j->left_n] = all[k].tier != PSC_TIER_POLICIES || arithmetic_allows(j, &all[end]);
+            fit_n += fits[j->left_n];
+            j->left[j->left_n++] = &all[end];
+        }
+        for (uint32_t m = 0, kept = 0; fit_n && m < j->left_n; m++)
+            if (fits[m])
+                j->left[kept++] = j->left[m];
+        j->left_n = fit_n ? fit_n : j->left_n;
     }
     j->contradicted = !j->left_n;
     for (uint32_t k = 0; j->contradicted && k < j->r->replay_n; k++)
-        if (j->r->replays[k].slots)
-            j->left[j->left_n++] = &j->r->replays[k];
+        if (all[k].slots)
+            j->left[j->left_n++] = &all[k];
     return true;
+}
+
+/* The verdicts follow what the file says of its memory. */
+static bool as_recorded(const struct judge *j)
+{
+    return j->left_n && !j->contradicted && j->left[0]->tier != PSC_TIER_POLICIES;
 }
 
 static const char *fitting_policy(const struct judge *j)
@@ -186,7 +201,7 @@ static const char *fitting_policy(const struct judge *j)
     for (uint32_t k = 1; k < j->left_n; k++)
         if (j->left[k]->slots != j->left[0]->slots)
             return NULL;
-    return policies || j->left[0]->recorded ? j->left[0]->slots : NULL;
+    return policies ? j->left[0]->slots : NULL;
 }
 
 /* ---- verdicts ----------------------------------------------------------------------------------- */
@@ -207,7 +222,7 @@ static void by_agreement(struct judge *j, uint32_t i)
         own += h->node != PSC_NONE && h->own;
         other += h->node != PSC_NONE && !h->own;
     }
-    bool recorded = j->left_n && j->left[0]->recorded && !j->contradicted;
+    bool recorded = as_recorded(j);
     uint32_t evidence = recorded ? PSC_BY_REPLAY : PSC_BY_POLICIES;
     if (j->left_n && own == j->left_n)
         decide(v, PSC_RECORD_OWN, evidence, recorded);
@@ -265,28 +280,54 @@ static void settle_open(struct judge *j, enum psc_fit fit, const uint32_t *membe
         decide(&j->list[at], PSC_RECORD_OWN, PSC_BY_ARITHMETIC, true);
 }
 
+/* One op and its operands among the records. */
+struct family {
+    uint32_t members[3], n; /* the result, then its operands */
+    enum psc_fit fit;
+};
+
+static bool find_family(const struct judge *j, psc_node node, struct family *ret)
+{
+    const psc_node *src = psc_node_srcs(j->graph, node);
+    bool all = true;
+    ret->n = 1 + j->graph->nodes[node].src_n;
+    for (uint32_t m = 0; m < ret->n; m++) {
+        ret->members[m] = j->shown[m ? src[m - 1] : node];
+        all = all && ret->members[m] != PSC_NONE;
+    }
+    if (all)
+        ret->fit = psc_fit(j->graph->nodes[node].op, j->records[ret->members[0]], j->records[ret->members[1]],
+                           ret->n > 2 ? j->records[ret->members[2]] : NULL);
+    return all && ret->fit != PSC_FIT_UNKNOWN;
+}
+
+/* Where even records that are their nodes' own do not fit, the numbers are not what the graph computes: then
+ * arithmetic is mentioned, but decides nothing. */
 static bool by_arithmetic(struct judge *j)
 {
+    struct family *families = psc_arena_alloc(j->scratch, j->r->fitted_n, sizeof *families);
+    uint32_t n = 0;
+    bool sound = true;
+    if (!families)
+        return false;
     memset(j->shown, 0xff, j->graph->n * sizeof *j->shown);
     for (uint32_t i = 0; i < j->n; i++)
         j->shown[j->list[i].node] = i;
     for (uint32_t k = 0; k < j->r->fitted_n; k++) {
-        psc_node node = j->r->fitted[k];
-        const psc_node *src = psc_node_srcs(j->graph, node);
-        uint32_t n = 1 + j->graph->nodes[node].src_n, members[3] = {j->shown[node]};
-        bool all = members[0] != PSC_NONE;
-        for (uint32_t m = 1; m < n; m++) {
-            members[m] = j->shown[src[m - 1]];
-            all = all && members[m] != PSC_NONE;
-        }
-        if (!all)
+        struct family *f = &families[n];
+        bool own = true;
+        if (!find_family(j, j->r->fitted[k], f))
             continue;
-        enum psc_fit fit = psc_fit(j->graph->nodes[node].op, j->records[members[0]], j->records[members[1]],
-                                   n > 2 ? j->records[members[2]] : NULL);
-        for (uint32_t m = 0; m < n && fit != PSC_FIT_UNKNOWN; m++)
-            j->list[members[m]].evidence |= fit == PSC_FITS ? PSC_BY_ARITHMETIC : PSC_BY_MISFIT;
-        settle_open(j, fit, members, n);
+        for (uint32_t m = 0; m < f->n; m++) {
+            struct psc_record_verdict *v = &j->list[f->members[m]];
+            v->evidence |= f->fit == PSC_FITS ? PSC_BY_ARITHMETIC : PSC_BY_MISFIT;
+            own = own && v->verdict == PSC_RECORD_OWN;
+        }
+        sound = sound && !(own && f->fit == PSC_MISFITS);
+        n++;
     }
+    for (uint32_t k = 0; sound && k < n; k++)
+        settle_open(j, families[k].fit, families[k].members, families[k].n);
     return true;
 }
 
@@ -325,7 +366,7 @@ static void name_group(struct judge *j, const uint32_t *members, uint32_t n, uin
         struct psc_record_verdict *v = &j->list[members[m]];
         psc_node own = j->contradicted ? PSC_NONE : named_by_replays(j, &members[m], 1);
         v->holds = own != PSC_NONE ? own : group;
-        if (owner != PSC_NONE)
+        if (owner != PSC_NONE && !constant(j->records[members[m]]))
             decide(v, PSC_RECORD_OVERWRITTEN, PSC_BY_GROUP, true);
     }
 }
@@ -407,8 +448,7 @@ static bool judge_step(struct judge *j, uint32_t *ret_groups)
     for (uint32_t i = 0; i < j->n; i++)
         if (j->r->moment[j->list[i].node] != PSC_MOMENT_NODE)
             by_agreement(j, i);
-    bool recorded = j->left_n && j->left[0]->recorded && !j->contradicted;
-    if (!recorded && !by_difference(j))
+    if (!as_recorded(j) && !by_difference(j))
         return false;
     by_equality(j);
     return by_arithmetic(j) && name_holders(j) && withdraw_contradictions(j);
@@ -445,7 +485,7 @@ enum psc_status psc_records_check_with(struct psc_arena *arena, const struct psc
         check.list = j.list;
         check.n = j.n;
         check.policy = records->policy;
-        if (j.left_n && !(j.left[0]->recorded && !j.contradicted))
+        if (j.left_n && !as_recorded(&j))
             check.policy = fitting_policy(&j);
         for (uint32_t i = 0; i < j.n; i++) {
             check.own += j.list[i].verdict == PSC_RECORD_OWN;
