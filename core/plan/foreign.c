@@ -127,7 +127,7 @@ static enum psc_status find_buffer(struct resolving *r, const char *id, uint8_t 
 }
 
 struct listed {
-    uint32_t rank, at; /* place in the file's list (those not listed come last), place in the sketch */
+    uint32_t rank, at; /* place in the file's list, place in the sketch */
 };
 
 static int compare_listed(const void *a, const void *b)
@@ -139,7 +139,8 @@ static int compare_listed(const void *a, const void *b)
 }
 
 /* A plan that was written here reads back with its own numbers: buffers stand in the order in which the file lists
- * them, and one that is known by a number is called b and that number. */
+ * them (in that of their first tenants when it lists only some), and one that is known by a number is called b and that
+ * number. */
 static enum psc_status order_buffers(struct resolving *r, struct psc_error *reterr)
 {
     struct psc_sketch *sketch = &r->sketch;
@@ -150,9 +151,13 @@ static enum psc_status order_buffers(struct resolving *r, struct psc_error *rete
     struct psc_buffer *sorted = psc_arena_alloc(&sketch->scratch, n, sizeof *sorted);
     if (!order || !now_at || !sorted)
         return psc_fail_nomem(reterr);
-    for (uint32_t i = 0; i < n; i++)
+    bool whole = true;
+    for (uint32_t i = 0; i < n; i++) {
         order[i] = (struct listed){find_stated(r, made[i].name, made[i].backend), i};
-    qsort(order, n, sizeof *order, compare_listed);
+        whole = whole && order[i].rank != PSC_NONE;
+    }
+    if (whole)
+        qsort(order, n, sizeof *order, compare_listed);
     for (uint32_t i = 0; i < n; i++) {
         struct psc_buffer *buffer = &sorted[i];
         now_at[order[i].at] = i;

@@ -1,0 +1,171 @@
+#include "app/cli/commands.h"
+#include "app/cli/input.h"
+#include "core/base/mem.h"
+#include "traces/traces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a trace of one phase ------------------------------------------------------------------- */
+
+/* A step source that shows one phase of another document as phase 0. */
+struct one_phase {
+    const struct psc_doc *doc;
+    uint32_t phase;
+};
+
+static uint32_t one_count(void *ctx, uint32_t phase)
+{
+    const struct one_phase *one = ctx;
+    return psc_doc_step_n(one->doc, one->phase + phase);
+}
+
+static enum psc_status one_load(void *ctx, uint32_t phase, uint32_t step, struct psc_arena *arena,
+                                struct psc_step *ret, struct psc_error *reterr)
+{
+    const struct one_phase *one = ctx;
+    return psc_doc_load_step(one->doc, one->phase + phase, step, arena, ret, reterr);
+}
+
+static bool write_piece(void *ctx, const char *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, ctx) == n;
+}
+
+/* The plans go into the file when one was asked for; else the file keeps what it brought. */
+static enum cli_exit write_trace(const struct cli_input *in, const struct cli_options *options, FILE *file)
+{
+    struct one_phase one = {in->doc, options->has_phase ? options->phase : 0};
+    struct psc_doc doc = *in->doc;
+    if (options->has_phase) {
+        doc.phases += one.phase;
+        doc.phase_n = 1;
+        doc.steps = (struct psc_step_source){.count = one_count, .load = one_load, .ctx = &one};
+    }
+    enum cli_exit status = CLI_CLEAN;
+    struct psc_analysis **analyses = psc_alloc0(doc.phase_n + (size_t)1, sizeof *analyses);
+    struct psc_plan **plans = psc_alloc0(doc.phase_n + (size_t)1, sizeof *plans);
+    struct psc_story **stories = psc_alloc0(doc.phase_n + (size_t)1, sizeof *stories);
+    if (!analyses || !plans || !stories)
+        status = cli_complain_nomem();
+    for (uint32_t p = 0; p < doc.phase_n && !status; p++) {
+        if (options->replan) {
+            status = cli_analyse(in, options, one.phase + p, &analyses[p]);
+            plans[p] = status ? NULL : analyses[p]->plan;
+        } else {
+            plans[p] = doc.phases[p].plan;
+            stories[p] = doc.phases[p].story;
+        }
+    }
+    struct psc_error error = {0};
+    if (!status && psc_trace_write(&doc, plans, stories, options->pretty, write_piece, file, &error))
+        status = cli_complain(options->out, &error);
+    for (uint32_t p = 0; analyses && p < doc.phase_n; p++)
+        psc_analysis_free(analyses[p]);
+    psc_free(analyses);
+    psc_free(plans);
+    psc_free(stories);
+    return status;
+}
+
+/* ---- what is one text ----------------------------------------------------------------------- */
+
+static enum cli_exit make_text(const struct cli_input *in, const struct cli_options *options, struct psc_text *text)
+{
+    struct psc_error error = {0};
+    struct psc_analysis *a = NULL;
+    const struct psc_phase *phase = cli_input_phase(in, options);
+    if (!phase)
+        return CLI_BAD;
+    if (!phase->graph) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph", options->phase);
+        return cli_complain(options->file, &error);
+    }
+    enum cli_exit status = CLI_CLEAN;
+    enum psc_status wrote = PSC_OK;
+    if (options->format == CLI_AS_GRAPH) {
+        wrote = psc_graph_write(phase, options->pretty, text, &error);
+    } else {
+        status = cli_analyse(in, options, options->phase, &a);
+        if (!status && !a->plan)
+            wrote = psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " brings its events, not a plan; --planner pool makes one",
+                             options->phase);
+        else if (!status && options->format == CLI_AS_PLAN)
+            wrote = psc_plan_write(phase->graph, a->plan, options->pretty, text, &error);
+        else if (!status)
+            wrote = psc_plan_write_csv(phase->graph, a->plan, text, &error);
+    }
+    if (wrote)
+        status = cli_complain(options->file, &error);
+    else if (!status && text->failed)
+        status = cli_complain_nomem();
+    psc_analysis_free(a);
+    return status;
+}
+
+static enum cli_exit cannot_write(const char *path)
+{
+    struct psc_error error = {0};
+    (void)psc_fail(&error, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
+    return cli_complain(path, &error);
+}
+
+/* A trace is streamed, so it needs a temporary file of its own beside the target. */
+static enum cli_exit export_trace(const struct cli_input *in, const struct cli_options *options)
+{
+    if (options->has_phase && options->phase >= in->doc->phase_n)
+        return cli_input_phase(in, options), CLI_BAD;
+    if (!strcmp(options->out, "-")) {
+        enum cli_exit status = write_trace(in, options, stdout);
+        return !status && fflush(stdout) ? cannot_write("stdout") : status;
+    }
+    struct psc_text temporary = {0};
+    psc_text_addf(&temporary, "%s.part", options->out);
+    if (temporary.failed) {
+        psc_text_release(&temporary);
+        return cli_complain_nomem();
+    }
+    enum cli_exit status;
+    FILE *file = fopen(temporary.s, "wb");
+    if (!file) {
+        status = cannot_write(options->out);
+    } else {
+        status = write_trace(in, options, file);
+        if (fclose(file) && !status)
+            status = cannot_write(options->out);
+        if (!status && rename(temporary.s, options->out))
+            status = cannot_write(options->out);
+        if (status)
+            remove(temporary.s);
+    }
+    psc_text_release(&temporary);
+    return status;
+}
+
+enum cli_exit cli_export(const struct cli_options *options)
+{
+    struct cli_input in = {0};
+    struct psc_text text = {0};
+    struct psc_error error = {0};
+    bool trace = options->format == CLI_AS_TRACE;
+    enum cli_exit status = cli_input_open(&in, options, trace);
+    if (!status)
+        cli_warn(in.doc);
+    if (!status && trace)
+        status = export_trace(&in, options);
+    else if (!status)
+        status = make_text(&in, options, &text);
+    if (!status && !trace) {
+        if (!strcmp(options->out, "-"))
+            fwrite(psc_text_str(&text), 1, text.n, stdout);
+        else if (psc_file_write(options->out, psc_text_str(&text), text.n, &error))
+            status = cli_complain(options->out, &error);
+        if (!status && fflush(stdout))
+            status = cannot_write("stdout");
+    }
+    psc_text_release(&text);
+    cli_input_close(&in);
+    return status;
+}

@@ -1,0 +1,139 @@
+#include "app/cli/commands.h"
+#include "app/cli/input.h"
+#include "app/cli/words.h"
+#include "core/debug/explain.h"
+#include "ui/draw/render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What stands around the drawing. */
+struct words {
+    struct psc_text title, subtitle, verdict, status;
+};
+
+static void words_release(struct words *w)
+{
+    psc_text_release(&w->title);
+    psc_text_release(&w->subtitle);
+    psc_text_release(&w->verdict);
+    psc_text_release(&w->status);
+}
+
+static void add_words(struct words *w, const struct cli_options *options, const struct psc_analysis *a,
+                      const struct psc_record_check *records)
+{
+    const char *slash = strrchr(options->file, '/');
+    cli_add_safe(&w->title, slash ? slash + 1 : options->file);
+    if (a->phase->kind && *a->phase->kind) {
+        cli_add_safe(&w->subtitle, a->phase->kind);
+        psc_text_add(&w->subtitle, ", ");
+    }
+    cli_add_number(&w->subtitle, a->story->position_n);
+    psc_text_addf(&w->subtitle, " ops \xc2\xb7 %s", a->origin);
+    if (a->check.finding_n)
+        psc_text_addf(&w->verdict, "%" PRIu32 " %s", a->check.finding_n, a->check.finding_n == 1 ? "finding" : "findings");
+    else if (records && records->overwritten)
+        psc_text_addf(&w->verdict, "%" PRIu32 " of %" PRIu32 " recorded values are overwritten", records->overwritten, records->n);
+    else
+        psc_text_add(&w->verdict, "no problems");
+    if (options->has_at)
+        psc_explain_position(&w->status, a, options->at);
+    else if (a->check.finding_n)
+        psc_explain_finding(&w->status, a, &a->check.findings[0]);
+    else
+        psc_explain_peak(&w->status, a);
+}
+
+static enum psc_status draw(const struct cli_options *options, const struct psc_analysis *a,
+                            const struct psc_record_check *records, enum psc_render_format format, struct psc_error *reterr)
+{
+    static const enum psc_view_mode modes[CLI_VIEW_N] = {PSC_VIEW_ROWS, PSC_VIEW_MAP, PSC_VIEW_USAGE};
+    struct psc_arena arena = {0};
+    struct psc_scene *scene = NULL;
+    struct psc_scene_source source = {
+        .story = a->story, .history = a->history, .graph = a->phase->graph, .check = &a->check, .records = records};
+    enum psc_status status = psc_scene_build(&arena, &source, &scene, reterr);
+    if (!status) {
+        struct words w = {0};
+        struct psc_view view;
+        psc_view_init(&view, scene, options->width, options->height);
+        view.mode = modes[options->view];
+        view.dark = options->dark;
+        if (options->has_at)
+            view.position = options->at;
+        else if (a->check.finding_n)
+            psc_view_show_finding(&view, scene, 0);
+        add_words(&w, options, a, records);
+        struct psc_render_words words = {
+            .title = psc_text_str(&w.title), .subtitle = psc_text_str(&w.subtitle), .verdict = psc_text_str(&w.verdict),
+            .verdict_alarm = a->check.finding_n, .verdict_warns = records && records->overwritten,
+            .status = psc_text_str(&w.status)};
+        status = psc_render(scene, &view, &words, format, options->out, reterr);
+        words_release(&w);
+    }
+    psc_arena_release(&arena);
+    return status;
+}
+
+/* The verdicts of --step (default: the first one); *ret_has says whether there is such a step. */
+static enum cli_exit judge_step(const struct cli_input *in, const struct cli_options *options, struct psc_arena *arena,
+                                struct psc_record_check *ret, bool *ret_has)
+{
+    const struct psc_phase *phase = &in->doc->phases[options->phase];
+    struct psc_error error = {0};
+    struct psc_step step = {0};
+    uint32_t n = psc_doc_step_n(in->doc, options->phase);
+    *ret_has = false;
+    if (options->has_step && options->step >= n && !psc_doc_scan_all(in->doc, &error))
+        n = psc_doc_step_n(in->doc, options->phase);
+    if (options->has_step && options->step >= n) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "there is no step %" PRIu32 ": phase %" PRIu32 " has %" PRIu32 ", counted from 0",
+                       options->step, options->phase, n);
+        return cli_complain(options->file, &error);
+    }
+    if (!n || !phase->graph)
+        return CLI_CLEAN;
+    enum psc_status status = psc_doc_load_step(in->doc, options->phase, options->step, arena, &step, &error);
+    if (!status && step.unreadable)
+        status = psc_fail(&error, PSC_ERR_PARSE, "step %" PRIu32 " cannot be read: %s", options->step, step.unreadable);
+    if (!status)
+        status = psc_records_check(arena, phase, &step, ret, &error);
+    *ret_has = !status;
+    return status ? cli_complain(options->file, &error) : CLI_CLEAN;
+}
+
+enum cli_exit cli_render(const struct cli_options *options)
+{
+    struct cli_input in = {0};
+    struct psc_analysis *a = NULL;
+    struct psc_arena arena = {0};
+    struct psc_record_check records = {0};
+    struct psc_error error = {0};
+    enum psc_render_format format;
+    bool has_records = false;
+    if (!psc_render_format_of(options->out, &format)) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "pictures end in .png, .svg or .pdf");
+        return cli_complain(options->out, &error);
+    }
+    enum cli_exit status = cli_input_open(&in, options, false);
+    if (!status)
+        cli_warn(in.doc);
+    if (!status && !cli_input_phase(&in, options))
+        status = CLI_BAD;
+    if (!status)
+        status = judge_step(&in, options, &arena, &records, &has_records);
+    if (!status)
+        status = cli_analyse(&in, options, options->phase, &a);
+    if (!status && options->has_at && options->at > (int32_t)a->story->position_n) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "there is no position %" PRId32 ": they go from -1 to %" PRIu32, options->at,
+                       a->story->position_n);
+        status = cli_complain(options->file, &error);
+    }
+    if (!status && draw(options, a, has_records ? &records : NULL, format, &error))
+        status = cli_complain(options->out, &error);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+    cli_input_close(&in);
+    return status;
+}

@@ -1,0 +1,90 @@
+#include "app/cli/figures.h"
+
+#include "app/cli/words.h"
+#include "traces/traces.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#define FIGURE(field) #field, offsetof(struct psc_figures, field)
+static const struct figure {
+    const char *key;
+    size_t at;
+    bool bytes;
+    const char *text;
+} figures[] = {
+    {FIGURE(nodes), false, "nodes of the graph"},
+    {FIGURE(placed), false, "have bytes of their own or of their root"},
+    {FIGURE(dead), false, "nobody reads them and they are no output: no buffer"},
+    {FIGURE(in_place), false, "written over an operand"},
+    {FIGURE(reused), false, "placed in a buffer that another node had left"},
+    {FIGURE(buffers), false, "inputs counted, KV and staging not"},
+    {FIGURE(pool_bytes), true, "all those buffers together"},
+    {FIGURE(peak_live_bytes), true, "of the buffers in use at the peak"},
+    {FIGURE(peak_tensor_bytes), true, "exact bytes of live tensors, nothing in place: of graph and order alone"},
+    {FIGURE(lower_bound_bytes), true, "exact bytes with this plan's in-place merges"},
+    {FIGURE(naive_bytes), true, "a buffer for every node"},
+    {FIGURE(padding_bytes), true, "lost to size classes"},
+    {FIGURE(alias_saved_bytes), true, "not copied, because written in place"},
+    {FIGURE(kv_bytes), true, "persistent KV regions, beside the pool"},
+    {FIGURE(staging_bytes), true, "staging copies between backends, beside the pool"},
+};
+#define FIGURE_N (sizeof figures / sizeof *figures)
+
+static uint64_t value_of(const struct psc_figures *f, const struct figure *figure)
+{
+    return *(const uint64_t *)(const void *)((const char *)f + figure->at);
+}
+
+void cli_add_figures(struct psc_text *out, const struct psc_analysis *analysis)
+{
+    struct cli_table table;
+    if (!analysis->plan)
+        return;
+    cli_table_init(&table, "figure|value||meaning", "lrll");
+    for (size_t i = 0; i < FIGURE_N; i++) {
+        uint64_t value = value_of(&analysis->plan->figures, &figures[i]);
+        char buf[32];
+        cli_table_cell(&table, figures[i].key);
+        cli_table_number(&table, value);
+        cli_table_cell(&table, figures[i].bytes ? psc_bytes_text(value, buf, sizeof buf) : "");
+        cli_table_cell(&table, figures[i].text);
+    }
+    cli_table_end(&table, out);
+}
+
+void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis)
+{
+    if (analysis->plan) {
+        psc_figures_write_json(j, &analysis->plan->figures);
+        return;
+    }
+    psc_json_object(j);
+    if (analysis->story) {
+        psc_json_key(j, "buffers");
+        psc_json_u64(j, analysis->story->buffer_n);
+        psc_json_key(j, "peak_live_bytes");
+        psc_json_u64(j, analysis->history->peak_bytes);
+    }
+    psc_json_end_object(j);
+}
+
+void cli_add_heading(struct psc_text *out, const char *file, uint32_t phase, const struct psc_analysis *analysis)
+{
+    const struct psc_phase *p = analysis->phase;
+    cli_add_safe(out, file);
+    psc_text_addf(out, ", phase %" PRIu32, phase);
+    if (p->kind && *p->kind) {
+        psc_text_add(out, " (");
+        cli_add_safe(out, p->kind);
+        psc_text_add(out, ")");
+    }
+    if (p->graph) {
+        psc_text_add(out, ": ");
+        cli_add_number(out, p->graph->n);
+        psc_text_add(out, p->graph->n == 1 ? " node" : " nodes");
+    }
+    psc_text_add(out, "\n");
+    if (analysis->origin)
+        psc_text_addf(out, "%s\n", analysis->origin);
+}

@@ -1,0 +1,15 @@
+/* app/cli/figures.h: the figures of a plan, for people and for machines. */
+#ifndef PSC_APP_CLI_FIGURES_H
+#define PSC_APP_CLI_FIGURES_H
+
+#include "core/debug/analysis.h"
+#include "traces/json-write.h"
+
+/* One line a figure, its sense behind it. */
+void cli_add_figures(struct psc_text *out, const struct psc_analysis *analysis);
+/* {"nodes":440,"placed":...}: of the plan; of a story without a plan, what it tells. */
+void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis);
+/* "FILE, phase 0 (prefill): 440 nodes" and where the plan comes from, two lines. */
+void cli_add_heading(struct psc_text *out, const char *file, uint32_t phase, const struct psc_analysis *analysis);
+
+#endif

@@ -1,0 +1,192 @@
+#include "app/cli/input.h"
+
+#include "app/cli/words.h"
+#include "traces/traces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- complaints ----------------------------------------------------------------------------- */
+
+/* Readers begin their sentences with the file's name, for the window; here the path stands before it. */
+static const char *without_name(const char *path, const char *sentence)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t n = strlen(name);
+    return n && !strncmp(sentence, name, n) && !strncmp(sentence + n, ": ", 2) ? sentence + n + 2 : sentence;
+}
+
+static void complain(const char *path, uint64_t line, uint64_t column, uint64_t byte, const char *sentence)
+{
+    struct psc_text text = {0};
+    if (path)
+        sentence = without_name(path, sentence);
+    psc_text_add(&text, "planscope-cli: ");
+    if (path) {
+        cli_add_safe(&text, path);
+        if (line)
+            psc_text_addf(&text, ":%" PRIu64, line);
+        if (line && column)
+            psc_text_addf(&text, ":%" PRIu64, column);
+        psc_text_add(&text, ": ");
+    }
+    cli_add_safe(&text, sentence);
+    if (line && byte != UINT64_MAX && !strstr(sentence, "byte"))
+        psc_text_addf(&text, " (byte %" PRIu64 ")", byte);
+    psc_text_add(&text, "\n");
+    fputs(psc_text_str(&text), stderr);
+    psc_text_release(&text);
+}
+
+enum cli_exit cli_complain(const char *path, const struct psc_error *error)
+{
+    complain(path, error->line, error->column, error->line ? error->byte : UINT64_MAX, error->text);
+    return CLI_BAD;
+}
+
+enum cli_exit cli_complain_nomem(void)
+{
+    fputs("planscope-cli: out of memory\n", stderr);
+    return CLI_BAD;
+}
+
+/* Every fault of the file, one a line; the error itself when the report has none. */
+static void complain_all(const char *path, const struct psc_report *report, const struct psc_error *error)
+{
+    if (!report->fault_n) {
+        cli_complain(path, error);
+        return;
+    }
+    for (size_t i = 0; i < report->n; i++) {
+        const struct psc_message *m = &report->items[i];
+        if (m->level == PSC_FAULT)
+            complain(path, m->line, m->column, m->byte, m->text);
+    }
+    if (report->dropped) {
+        char sentence[64];
+        snprintf(sentence, sizeof sentence, "%zu further messages are not shown", report->dropped);
+        complain(path, 0, 0, UINT64_MAX, sentence);
+    }
+}
+
+void cli_add_message(struct psc_text *out, const struct psc_message *m)
+{
+    if (m->line)
+        psc_text_addf(out, "line %" PRIu64 ", column %" PRIu64 ": ", m->line, m->column);
+    cli_add_safe(out, m->text);
+}
+
+void cli_warn(const struct psc_doc *doc)
+{
+    for (size_t i = 0; i < doc->report.n; i++) {
+        const struct psc_message *m = &doc->report.items[i];
+        struct psc_text text = {0};
+        if (m->level != PSC_WARNING)
+            continue;
+        psc_text_addf(&text, "warning: %s", m->text);
+        complain(doc->path, m->line, m->column, m->byte, psc_text_str(&text));
+        psc_text_release(&text);
+    }
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+enum cli_exit cli_input_open(struct cli_input *in, const struct cli_options *options, bool whole)
+{
+    struct psc_report report = {0};
+    struct psc_error error = {0};
+    struct psc_open_options open = {.whole = whole};
+    enum psc_status status = psc_trace_open(options->file, &open, &report, &in->doc, &error);
+    if (status)
+        complain_all(options->file, &report, &error);
+    psc_report_release(&report);
+    if (status)
+        return CLI_BAD;
+    if (!whole && options->has_phase && options->phase >= in->doc->phase_n &&
+        psc_doc_scan_all(in->doc, &error))
+        return cli_complain(options->file, &error);
+    if (options->plan_file &&
+        psc_plan_read(&in->arena, options->plan_file, &in->foreign, &error))
+        return cli_complain(options->plan_file, &error);
+    return CLI_CLEAN;
+}
+
+void cli_input_close(struct cli_input *in)
+{
+    psc_doc_free(in->doc);
+    psc_arena_release(&in->arena);
+    *in = (struct cli_input){0};
+}
+
+const struct psc_phase *cli_input_phase(const struct cli_input *in, const struct cli_options *options)
+{
+    const struct psc_doc *doc = in->doc;
+    struct psc_error error = {.byte = UINT64_MAX};
+    if (options->phase >= doc->phase_n) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "there is no phase %" PRIu32 ": the file has %" PRIu32 " %s, counted from 0",
+                       options->phase, doc->phase_n, doc->phase_n == 1 ? "phase" : "phases");
+        cli_complain(options->file, &error);
+        return NULL;
+    }
+    if (!doc->phases[options->phase].graph && !doc->phases[options->phase].story) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph", options->phase);
+        cli_complain(options->file, &error);
+        return NULL;
+    }
+    return &doc->phases[options->phase];
+}
+
+enum cli_exit cli_analyse(const struct cli_input *in, const struct cli_options *options, uint32_t phase,
+                          struct psc_analysis **ret)
+{
+    struct psc_error error = {0};
+    struct psc_analysis_options want = {
+        .planner = options->planner,
+        .plan = options->plan,
+        /* the walk's log is only known to who makes the plan */
+        .replan = options->replan || options->log,
+        .foreign = options->plan_file ? &in->foreign : NULL,
+    };
+    enum psc_status status = psc_analysis_new(&in->doc->phases[phase], &want, ret, &error);
+    if (!status)
+        return CLI_CLEAN;
+    return cli_complain(options->plan_file ? options->plan_file : options->file, &error);
+}
+
+/* ---- endings -------------------------------------------------------------------------------- */
+
+enum cli_exit cli_print(struct psc_text *text, enum cli_exit status)
+{
+    bool failed = text->failed;
+    if (!failed) {
+        fwrite(psc_text_str(text), 1, text->n, stdout);
+        if (fflush(stdout) || ferror(stdout)) {
+            fprintf(stderr, "planscope-cli: stdout: %s\n", strerror(errno));
+            status = CLI_BAD;
+        }
+    }
+    psc_text_release(text);
+    return failed ? cli_complain_nomem() : status;
+}
+
+enum cli_exit cli_budget(const struct cli_options *options, const struct psc_analysis *analysis, uint32_t phase)
+{
+    const struct psc_plan *plan = analysis->plan;
+    uint64_t peak = plan ? plan->figures.peak_live_bytes : analysis->history ? analysis->history->peak_bytes : 0;
+    uint64_t buffers = plan ? plan->figures.buffers : analysis->story ? analysis->story->buffer_n : 0;
+    char a[32], b[32];
+    enum cli_exit status = CLI_CLEAN;
+    if (options->has_max_peak && peak > options->max_peak) {
+        fprintf(stderr, "planscope-cli: phase %" PRIu32 ": %s bytes are live at the peak, the budget is %s\n", phase,
+                psc_thousands(peak, a, sizeof a), psc_thousands(options->max_peak, b, sizeof b));
+        status = CLI_BUDGET;
+    }
+    if (options->has_max_buffers && buffers > options->max_buffers) {
+        fprintf(stderr, "planscope-cli: phase %" PRIu32 ": %s buffers, the budget is %s\n", phase,
+                psc_thousands(buffers, a, sizeof a), psc_thousands(options->max_buffers, b, sizeof b));
+        status = CLI_BUDGET;
+    }
+    return status;
+}

@@ -1,0 +1,49 @@
+/* app/cli/options.h: the command line: one table of commands, one of options.
+ *
+ *     planscope-cli COMMAND FILE [--option VALUE | --option=VALUE]...
+ *
+ * Both tables are data: parsing, `--help` and the hints after a mistake all come from them.
+ */
+#ifndef PSC_APP_CLI_OPTIONS_H
+#define PSC_APP_CLI_OPTIONS_H
+
+#include "core/plan/plan.h"
+
+/* The exit statuses, for scripts. Findings win over budgets. */
+enum cli_exit { CLI_CLEAN = 0, CLI_FINDINGS = 1, CLI_BAD = 2, CLI_BUDGET = 3 };
+
+enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_COMMAND_N };
+enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_FORMAT_N };
+enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_VIEW_N };
+
+struct cli_options { /* all strings are borrowed from argv */
+    enum cli_command command;
+    bool help, version;
+    const char *file;
+
+    bool json, pretty, log, nodes, dark, require_own;
+    bool replan;                  /* a planner option was given: plan here whatever the file brings */
+    const struct psc_planner *planner;
+    struct psc_plan_options plan;
+    const char *plan_file;
+    bool has_phase, has_at, has_step, has_max_peak, has_max_buffers, has_format;
+    uint32_t phase, step;
+    int32_t at;
+    uint64_t max_peak, max_buffers;
+    const char *out;
+    enum cli_format format;
+    enum cli_view view;
+    unsigned width, height;       /* of a picture, pixels */
+};
+
+/* PSC_ERR_USAGE with a sentence and a hint. */
+enum psc_status cli_options_parse(struct cli_options *ret, int argc, char **argv, struct psc_error *reterr) PSC_MUST_CHECK;
+
+const char *cli_command_name(enum cli_command command);
+/* Help of the program, or of one command (CLI_COMMAND_N: of the program). */
+void cli_add_help(struct psc_text *out, enum cli_command command);
+
+/* "40MiB", "1.5 GiB", "40MB", "31671296", "31,671,296". */
+bool cli_parse_bytes(const char *text, uint64_t *ret);
+
+#endif

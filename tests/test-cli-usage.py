@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""The command line as the manual states it: usage, exit statuses, budgets, formats in and out, pictures."""
+import csv
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
+from common import *  # noqa: E402,F403
+
+METAL = sample('samples/qwen2.5-0.5b-metal.json')
+COMMANDS = ('info', 'plan', 'check', 'export', 'render')
+
+SMALL = '''
+    0 x input 8
+    1 a scale 8 < 0
+    2 b matmul 8 < 1
+    3 c matmul 8 < 1
+    4 y add 8 < 3 2
+'''
+
+
+def wrong(*args):
+    answer = run(*args)
+    equal((answer.status, answer.out), (2, ''), f'{args}')
+    check(answer.err.startswith('planscope-cli: ') and answer.err.count('\n') == 1, answer.err)
+    return answer.err
+
+
+@test
+def help_and_version_succeed():
+    check('planscope-cli 0.1.0' in good('--version').out)
+    check(all(c in good('--help').out for c in COMMANDS))
+    for command in COMMANDS:
+        text = good(command, '--help').out
+        check(text.startswith(f'usage: planscope-cli {command} FILE') and 'Exit status' in text, text)
+        equal(good('help', command).out, text)
+        check(max(map(len, text.splitlines())) <= 110, 'too wide')
+
+
+@test
+def mistakes_are_said_in_one_line_with_a_hint():
+    where = save(graph(SMALL, [4]))
+    check('--help' in wrong())
+    check('did you mean check' in wrong('chek', where))
+    check('did you mean --slots' in wrong('plan', where, '--slot', 'fifo'))
+    check('no option of info' in wrong('info', where, '--slots', 'fifo'))
+    check('needs a value' in wrong('plan', where, '--slots'))
+    check('lifo' in wrong('plan', where, '--slots', 'best'))
+    check('hardened' in wrong('plan', where, '--mode', 'soft'))
+    check('pool' in wrong('plan', where, '--planner', 'magic'))
+    check('l5' in wrong('plan', where, '--fault', 'l99'))
+    check('needs a FILE' in wrong('plan'))
+    check('one too many' in wrong('plan', where, where))
+    check('takes no value' in wrong('plan', where, '--json=yes'))
+    check('needs -o' in wrong('export', where, '--format', 'csv'))
+    check('minfer-trace' in wrong('export', where, '-o', path('o')))
+    check('40MiB' in wrong('check', where, '--max-peak', 'much'))
+    check('no phase 3' in wrong('plan', where, '--phase', '3'))
+    wrong('plan', where, '--phase', '-1')
+    wrong('plan', where, '--phase', '99999999999999999999')
+    wrong('check', where, '--plan', path('absent.json'))
+    wrong('check', where, '--plan', plan_file({0: 'X'}), '--mode', 'hardened')
+
+
+@test
+def values_may_stand_behind_an_equals_sign_and_options_anywhere():
+    where = save(graph(SMALL, [4]))
+    right = good('plan', where, '--mode', 'hardened', '--json').out
+    equal(good('plan', '--mode=hardened', '--json', where).out, right)
+    equal(good('plan', '--json', '--mode=hardened', '--', where).out, right)
+
+
+@test
+def a_plan_has_the_documented_shape():
+    d = good('plan', save(graph(SMALL, [4])), '--json').json
+    check(list(d) == ['format', 'version', 'executor', 'planner', 'mode', 'options', 'figures', 'peak', 'buffers', 'nodes',
+                      'copies', 'splits', 'placements'] or set(d) >= {'format', 'version', 'executor', 'planner', 'mode'}, list(d))
+    equal((d['format'], d['version'], d['executor'], d['planner'], d['mode']), ('planscope-plan', 1, 'serial', 'pool', 'upstream'))
+    for key in ('buffers', 'pool_bytes', 'peak_live_bytes', 'peak_tensor_bytes', 'lower_bound_bytes', 'naive_bytes',
+                'padding_bytes', 'kv_bytes', 'alias_saved_bytes', 'reused', 'in_place', 'dead', 'placed', 'nodes'):
+        check(isinstance(d['figures'][key], int), key)
+    equal(set(d['peak']), {'at', 'contributors'})
+    for key in ('id', 'name', 'backend', 'bytes', 'role'):
+        check(all(key in b for b in d['buffers']), key)
+    for key in ('id', 'name', 'backend', 'buffer', 'offset', 'length', 'first', 'last', 'reason', 'refused'):
+        check(all(key in n for n in d['nodes']), key)
+    equal(d['splits'], [{'backend': 'cpu', 'first': 0, 'last': 4}])
+    equal({p['node'] for p in d['placements']}, {0, 1, 2, 3, 4})
+    equal(d['figures']['nodes'], 5)
+
+
+@test
+def a_check_has_the_documented_shape():
+    d = good('check', METAL, '--json').json
+    equal(set(d), {'findings', 'records', 'figures'})
+    r = d['records']
+    equal(r['total'], len(r['list']))
+    equal(r['total'], r['own'] + r['overwritten'] + r['unknown'])
+    for row in r['list']:
+        equal(set(row), {'phase', 'step', 'node', 'verdict', 'holds', 'confidence'})
+        check(row['verdict'] in ('own', 'overwritten', 'unknown') and row['confidence'] in ('proved', 'confirmed', 'possible'))
+        check(row['holds'] is None or row['verdict'] == 'overwritten', row)
+    g = graph(SMALL, [4])
+    answer = run('check', save(g), '--plan', plan_file({0: 'X', 1: 'A', 2: 'B', 3: 'B', 4: 'C'}), '--json')
+    equal(answer.status, 1)
+    f = answer.json['findings'][0]
+    equal(set(f), {'kind', 'confidence', 'victim', 'writer', 'reader', 'buffer', 'bytes', 'phase', 'position', 'text'})
+    equal((f['victim'], f['writer'], f['reader'], f['bytes'], f['phase'], f['position']), (2, 3, 4, [0, 32], 0, 3))
+    equal(f['confidence'], 'proved')
+
+
+@test
+def a_written_plan_reads_back_and_is_clean():
+    where = save(graph(SMALL, [4]))
+    for options in ([], ['--mode', 'hardened'], ['--size', 'exact'], ['--planner', 'naive'], ['--slots', 'random:5']):
+        with open(path('plan.json'), 'w', encoding='utf-8') as file:
+            file.write(good('plan', where, *options, '--json').out)
+        equal(good('check', where, '--plan', path('plan.json'), '--json').json['findings'], [], options)
+
+
+@test
+def exit_statuses_are_clean_findings_bad_and_budget():
+    where = save(graph(SMALL, [4]))
+    bad = plan_file({0: 'X', 1: 'A', 2: 'B', 3: 'B', 4: 'C'})
+    good('check', where)
+    good('check', where, '--plan', bad, status=1)
+    peak = good('plan', where, '--json').json['figures']['peak_live_bytes']
+    for command in ('plan', 'check'):
+        good(command, where, '--max-peak', peak)
+        good(command, where, '--max-peak', '1GiB')
+        answer = good(command, where, '--max-peak', peak - 1, status=3)
+        check('budget' in answer.err, answer.err)
+        good(command, where, '--max-buffers', '100')
+        good(command, where, '--max-buffers', '1', status=3)
+    good('check', where, '--plan', bad, '--max-buffers', '1', status=1)
+
+
+@test
+def sizes_may_be_written_as_people_write_them():
+    where = save(graph('0 x input 262144\n1 y matmul 262144 < 0', [1]))  # 2 MiB are live
+    for right in ('2MiB', '2 MiB', '2.0MiB', '2097152', '2,097,152', '2048KiB', '2.1MB'):
+        good('plan', where, '--max-peak', right)
+    for low in ('1.99MiB', '2MB', '2097151', '1GB' if False else '2097KB'):
+        good('plan', where, '--max-peak', low, status=3)
+    for bad in ('', 'MiB', '2 XiB', '-1', '0x10', '99999999999999999999'):
+        good('plan', where, '--max-peak', bad, status=2)
+
+
+@test
+def recorded_values_that_are_not_own_count_only_when_asked():
+    good('check', METAL)
+    good('check', METAL, '--require-own', status=1)
+    good('check', sample('samples/qwen2.5-0.5b-per-node.json'), '--require-own')
+
+
+@test
+def people_are_told_what_machines_are():
+    text = good('check', METAL).out
+    check('No findings' in text and 'not the node\'s own' in text, text[-300:])
+    check('peak_live_bytes' in good('plan', METAL).out)
+    check(len(good('plan', METAL, '--nodes').out.splitlines()) > 440)
+    log = good('plan', METAL, '--log').out
+    check('The walk' in log and 'reuse' in log)
+
+
+@test
+def the_csv_has_a_line_a_node():
+    where = save(graph(SMALL.replace(' a ', ' a,"b" '), [4]))
+    good('export', where, '-o', path('plan.csv'), '--format', 'csv')
+    with open(path('plan.csv'), newline='', encoding='utf-8') as file:
+        rows = list(csv.DictReader(file))
+    equal([r['id'] for r in rows], ['0', '1', '2', '3', '4'])
+    equal(rows[1]['name'], 'a,"b"')
+
+
+@test
+def export_to_a_graph_and_back_changes_nothing():
+    for phase in (0, 1):
+        good('export', METAL, '--phase', phase, '-o', path('g.json'), '--format', 'minfer-graph')
+        good('export', path('g.json'), '-o', path('h.json'), '--format', 'minfer-graph')
+        with open(path('g.json'), 'rb') as a, open(path('h.json'), 'rb') as b:
+            check(a.read() == b.read(), 'not the same bytes')
+        good('export', path('g.json'), '-o', path('p.json'), '--format', 'minfer-graph', '--pretty')
+        good('export', path('p.json'), '-o', path('h.json'), '--format', 'minfer-graph')
+        with open(path('g.json'), 'rb') as a, open(path('h.json'), 'rb') as b:
+            check(a.read() == b.read(), 'not the same bytes after pretty printing')
+
+
+@test
+def export_to_a_trace_keeps_steps_and_takes_a_plan_along():
+    good('export', METAL, '-o', path('t.json'), '--format', 'minfer-trace')
+    equal(good('info', path('t.json'), '--json').json['phases'], good('info', METAL, '--json').json['phases'])
+    equal(good('check', path('t.json'), '--json').json['records'], good('check', METAL, '--json').json['records'])
+    good('export', METAL, '-o', path('one.json'), '--format', 'minfer-trace', '--phase', '1')
+    phases = good('info', path('one.json'), '--json').json['phases']
+    equal([p['kind'] for p in phases], ['decode'])
+    good('export', METAL, '-o', path('mine.json'), '--format', 'minfer-trace', '--mode', 'hardened', '--slots', 'lifo')
+    right = good('plan', METAL, '--mode', 'hardened', '--slots', 'lifo', '--json').json
+    equal(good('plan', path('mine.json'), '--json').json['placements'], right['placements'])
+
+
+@test
+def export_writes_to_stdout_and_leaves_no_half_file():
+    where = save(graph(SMALL, [4]))
+    equal(json.loads(good('export', where, '-o', '-', '--format', 'minfer-graph').out)['outputs'], [4])
+    answer = run('export', where, '-o', path('no/such/folder.json'), '--format', 'plan')
+    equal(answer.status, 2)
+    answer = run('export', METAL, '-o', path('no/such/folder.json'), '--format', 'minfer-trace')
+    equal(answer.status, 2)
+
+
+@test
+def pictures_are_drawn_without_a_display():
+    magic = {'png': b'\x89PNG', 'svg': b'<?xml', 'pdf': b'%PDF'}
+    for view in ('rows', 'map', 'usage'):
+        for kind, head in magic.items():
+            out = path(f'{view}.{kind}')
+            good('render', METAL, '-o', out, '--view', view, '--size', '640x400', '--at', '200')
+            with open(out, 'rb') as file:
+                equal(file.read(len(head)), head, out)
+    good('render', METAL, '-o', path('dark.png'), '--dark', '--phase', '1', '--step', '2')
+    wrong('render', METAL, '-o', path('x.gif'))
+    wrong('render', METAL, '-o', path('x.png'), '--size', '10x10')
+    wrong('render', METAL, '-o', path('x.png'), '--at', '99999')
+    wrong('render', METAL, '-o', path('x.png'), '--step', '99')
+
+
+@test
+def the_published_figures_come_out():
+    generator = shared('tools', 'gen_minfer_graph.py')
+    for words, right in ((['decode', 'cpu', '--unfused'], (11, 737280, 628736)),
+                         (['prefill', '--tokens', '440'], (18, 31671296, 27300864))):
+        made = subprocess.run([sys.executable, generator, *words], stdout=subprocess.PIPE, check=True).stdout
+        f = good('plan', save(made), '--mode', 'upstream', '--size', 'class', '--slots', 'lowest', '--json').json['figures']
+        equal((f['buffers'], f['pool_bytes'], f['peak_live_bytes'], f['dead']), (*right, 24), words)
+    equal(f['naive_bytes'], 1140405700)
+
+
+@test
+def published_graphs_come_back_byte_for_byte():
+    generator = shared('tools', 'gen_minfer_graph.py')
+    for kind in ('prefill', 'decode'):
+        for pretty in ([], ['--pretty']):
+            made = subprocess.run([sys.executable, generator, kind, *pretty], stdout=subprocess.PIPE, check=True).stdout
+            good('export', save(made), '-o', path('back.json'), '--format', 'minfer-graph', *pretty)
+            with open(path('back.json'), 'rb') as file:
+                back = file.read()
+            check(back == made or back == made.rstrip(b'\n'), f'{kind} {pretty} differs')
+
+
+@test
+def the_topological_order_clobbers_one_read_of_the_published_graph():
+    generator = shared('tools', 'gen_minfer_graph.py')
+    where = save(subprocess.run([sys.executable, generator, 'prefill'], stdout=subprocess.PIPE, check=True).stdout)
+    for slots, found in (('fifo', [(416, 425, 429)]), ('lifo', [(416, 426, 429)]), ('lowest', [])):
+        d = run('check', where, '--order', 'topological', '--slots', slots, '--json').json
+        equal([(f['victim'], f['writer'], f['reader']) for f in d['findings']], found, slots)
+        equal(good('check', where, '--slots', slots, '--json').json['findings'], [])
+
+
+@test
+def the_public_cases_pass():
+    accept = shared('tools', 'accept.py')
+    done = subprocess.run([sys.executable, accept, CLI, shared('cases'), '--kinds', 'PTU'], stdout=subprocess.PIPE)
+    text = done.stdout.decode()
+    equal(done.returncode, 0, text)
+
+
+main()
