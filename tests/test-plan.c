@@ -397,6 +397,15 @@ static void test_random_plans_are_clean(void)
     g_assert_cmpuint(planned_n, ==, 1800);
 }
 
+/* Field by field: the bytes between fields are anything. */
+static bool same_event(const struct psc_event *a, const struct psc_event *b)
+{
+    return a->lo == b->lo && a->hi == b->hi && a->value == b->value && a->version == b->version && a->buffer == b->buffer &&
+           a->generation == b->generation && a->node == b->node && a->peer == b->peer && a->cause == b->cause &&
+           a->position == b->position && a->run == b->run && a->phase == b->phase && a->lane == b->lane &&
+           a->operand == b->operand && a->kind == b->kind;
+}
+
 static void test_deterministic(void)
 {
     static const char *const words[] = {"", "hardened exact fifo", "random:3", "topological lifo", "l3 l4"};
@@ -407,8 +416,9 @@ static void test_deterministic(void)
         g_assert_cmpmem(a.plan->places, graph->n * sizeof *a.plan->places, b.plan->places,
                         graph->n * sizeof *b.plan->places);
         g_assert_cmpmem(&a.plan->figures, sizeof a.plan->figures, &b.plan->figures, sizeof b.plan->figures);
-        g_assert_cmpmem(a.story->events, a.story->event_n * sizeof *a.story->events, b.story->events,
-                        b.story->event_n * sizeof *b.story->events);
+        g_assert_cmpuint(a.story->event_n, ==, b.story->event_n);
+        for (uint32_t i = 0; i < a.story->event_n; i++)
+            g_assert_true(same_event(&a.story->events[i], &b.story->events[i]));
         planned_release(&a);
         planned_release(&b);
     }

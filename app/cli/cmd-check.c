@@ -31,7 +31,7 @@ static enum psc_confidence confidence_of(const struct psc_record_verdict *v)
     if (!v->certain)
         return PSC_POSSIBLE;
     bool by_values = v->evidence & (PSC_BY_GROUP | PSC_BY_ARITHMETIC | PSC_BY_MISFIT | PSC_BY_ALONE);
-    bool by_replay = v->evidence & (PSC_BY_CAPTURE | PSC_BY_INPUT | PSC_BY_REPLAY | PSC_BY_POLICIES);
+    bool by_replay = v->evidence & (PSC_BY_CAPTURE | PSC_BY_INPUT | PSC_BY_REPLAY);
     return by_values && !by_replay ? PSC_CONFIRMED : PSC_PROVED;
 }
 
