@@ -77,6 +77,29 @@ static void test_order_mismatch(void)
     psc_arena_release(&arena);
 }
 
+/* What the history counts from events alone is what the planner counted while it walked. */
+static void test_figures(void)
+{
+    static const struct {
+        const struct qwen_options *graph;
+        uint64_t tokens, peak_live;
+    } rows[] = {{&qwen_unfused, 1, 628736}, {&qwen_prefill, 440, 27300864}, {&qwen_decode, 1, 0}};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct psc_arena arena = {0};
+        struct qwen_options wide = *rows[i].graph;
+        wide.tokens = rows[i].tokens;
+        struct psc_phase phase = {.kind = wide.kind, .graph = qwen_graph(&arena, &wide)};
+        struct psc_analysis *a = analyse(&phase, NULL);
+        g_assert_cmpuint(a->history->used_peak_bytes, ==, a->plan->figures.peak_live_bytes);
+        g_assert_cmpuint(a->history->peak_bytes, ==, a->plan->figures.lower_bound_bytes);
+        if (rows[i].peak_live)
+            g_assert_cmpuint(a->history->used_peak_bytes, ==, rows[i].peak_live);
+        psc_analysis_free(a);
+        psc_arena_release(&arena);
+    }
+}
+
 static void test_arena_story(void)
 {
     struct psc_arena arena = {0};
@@ -295,6 +318,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/analysis/says-where-the-plan-comes-from", test_origin);
     g_test_add_func("/core/analysis/the-order-mismatch-of-the-published-graph", test_order_mismatch);
+    g_test_add_func("/core/analysis/history-and-planner-count-the-same-bytes", test_figures);
     g_test_add_func("/core/analysis/a-story-without-graph", test_arena_story);
     g_test_add_func("/core/analysis/a-phase-without-graph-is-no-error", test_no_graph);
     g_test_add_func("/core/explain/why-a-node-lies-where-it-lies", test_places);

@@ -390,6 +390,33 @@ static void test_copies(void)
     }
 }
 
+/* Each write is compared with the reads of its position, so a story may not have too many of both. */
+static void test_many_writes(void)
+{
+    struct scene s;
+    struct psc_story *story;
+    struct psc_error err = {0};
+
+    for (uint32_t n = PSC_WRITES_MAX; n <= PSC_WRITES_MAX + 1; n++) {
+        scene_begin(&s);
+        psc_builder_input(s.nodes, "x", PSC_F32, 4, 1);
+        scene_graph(&s);
+        for (uint32_t i = 0; i < n; i++) {
+            struct psc_event e = psc_event_blank(PSC_EV_WRITE, 0);
+            e.value = s.values[0];
+            e.version = i;
+            e.buffer = 0;
+            psc_story_add_event(s.b, &e);
+        }
+        psc_story_set_order(s.b, 1, NULL, NULL, PSC_EXEC_SERIAL, NULL, true);
+        g_assert_cmpint(psc_story_builder_finish(s.b, &s.arena, &story, &err), ==, PSC_OK);
+        g_assert_cmpint(psc_story_check(story, &err), ==, n > PSC_WRITES_MAX ? PSC_ERR_ORDER : PSC_OK);
+        psc_story_builder_free(s.b);
+        psc_arena_release(&s.arena);
+    }
+    g_assert_nonnull(strstr(err.text, "at most 1,024 times"));
+}
+
 static enum psc_status check_once(void *data)
 {
     const struct test_story *s = data;
@@ -426,6 +453,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/check/views/only-the-window-counts", test_views);
     g_test_add_func("/core/check/concat/in-place-only-when-contiguous", test_concat);
     g_test_add_func("/core/check/copies/pending-until-waited-for", test_copies);
+    g_test_add_func("/core/check/a-position-writes-at-most-1024-times", test_many_writes);
     g_test_add_func("/core/check/oom", test_oom);
     return g_test_run();
 }

@@ -34,7 +34,9 @@
  *     placed elsewhere than in its root's window is an ordinary value that is written (a copy);
  *   - `version` counts the writes of one value (several runs write it again); 0 is the first;
  *   - rows-write and rows-read name a region value and the bytes of the whole region;
- *   - an op over its own operand: the read stands before the write of the same position.
+ *   - an op over its own operand: the read stands before the write of the same position;
+ *   - a position writes at most PSC_WRITES_MAX times, fills apart: each write is compared with the reads of its
+ *     position.
  *
  * Ownership: a story and its arrays live in one arena; const = borrowed.
  */
@@ -42,6 +44,8 @@
 #define PSC_CORE_EVENT_EVENT_H
 
 #include "core/graph/graph.h"
+
+#define PSC_WRITES_MAX 1024u /* at one position */
 
 enum psc_value_kind {
     PSC_VALUE_NODE,      /* output `slot` of node `node` */

@@ -151,6 +151,7 @@ struct place {
     uint32_t phase_key; /* run and phase */
     int32_t position;
     int rank;
+    uint32_t writes;
 };
 
 static const char *check_order(struct place *at, const struct psc_event *e)
@@ -160,13 +161,16 @@ static const char *check_order(struct place *at, const struct psc_event *e)
     if (key < at->phase_key)
         return "it belongs to an earlier run or phase";
     if (key != at->phase_key)
-        *at = (struct place){key, -1, BOUNDARY};
+        *at = (struct place){key, -1, BOUNDARY, 0};
     if (e->position < at->position)
         return "positions never decrease inside one run and phase";
     if (e->position > at->position) {
         at->position = e->position;
         at->rank = BOUNDARY;
+        at->writes = 0;
     }
+    if (is_write(kind) && kind != PSC_EV_FILL && ++at->writes > PSC_WRITES_MAX)
+        return "a position writes at most 1,024 times";
     int rank = rank_of(kind);
     if (rank == ANYWHERE || (at->rank == BOUNDARY && is_boundary(kind)))
         return NULL;
@@ -182,7 +186,7 @@ enum psc_status psc_story_check(const struct psc_story *story, struct psc_error 
     struct walk w = {story, psc_alloc0(story->value_n, sizeof *w.writes), reterr};
     if (!w.writes)
         return psc_fail_nomem(reterr);
-    struct place at = {0, -1, BOUNDARY};
+    struct place at = {0, -1, BOUNDARY, 0};
     enum psc_status status = check_values(&w);
     for (uint32_t i = 0; i < story->event_n && status == PSC_OK; i++) {
         const struct psc_event *e = &story->events[i];
