@@ -141,6 +141,82 @@ static void test_next_alive(void)
     draw_scene_free(d);
 }
 
+static int by_first(const void *a, const void *b)
+{
+    const struct psc_tenancy *x = a, *y = b;
+    return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* An arena: bars of any length side by side in one buffer. */
+static void test_overlapping(void)
+{
+    struct psc_arena arena = {0};
+    struct many_ranges *m = many_ranges(&arena, 300, 1, 0);
+    struct psc_tenancy *t = psc_arena_alloc0(&arena, 300, sizeof *t);
+    uint64_t seed = test_seed();
+    for (uint32_t i = 0; i < 300; i++) {
+        t[i] = m->history.tenancies[i];
+        t[i].first = (int32_t)(psc_random_next(&seed) % 1100);
+        t[i].last = t[i].first + (int32_t)(psc_random_next(&seed) % (i % 50 ? 9 : 600));
+        t[i].end = t[i].last + 1;
+        t[i].lo = psc_random_next(&seed) % 3900, t[i].hi = t[i].lo + 100;
+    }
+    qsort(t, 300, sizeof *t, by_first);
+    m->history.tenancies = t;
+    struct psc_scene *s = scene_of_ranges(&arena, m);
+    const struct psc_scene_row *row = &s->rows[0];
+    uint32_t hint = row->bar_at;
+    double covered = 0;
+    g_assert_true(row->packed);
+    g_assert_cmpuint(row->depth, >, 3);
+    for (int32_t p = -1; p <= s->n; p++) {
+        g_assert_cmpfloat_with_epsilon(psc_scene_busy(s, row, p, &hint), covered, 1e-6);
+        bool any = false;
+        for (uint32_t i = 0; i < 300; i++) {
+            bool alive = s->first[i] <= p && p < s->end[i];
+            any = any || alive;
+            if (alive)
+                g_assert_cmpuint(psc_scene_bar_at(s, 0, p, t[i].lo + 50), !=, PSC_NONE);
+        }
+        g_assert_true(psc_scene_row_busy(s, row, p, p + 1) == any);
+        covered += any;
+    }
+    psc_arena_release(&arena);
+}
+
+/* A dense arena is a picture of its bytes: the part of it that is filled is the part that is in use. */
+static void test_packed_cover(void)
+{
+    struct psc_arena arena = {0};
+    struct many_ranges *m = many_ranges(&arena, 40000, 8, 0); /* 8 rows ... */
+    struct psc_tenancy *t = psc_arena_alloc0(&arena, 40000, sizeof *t);
+    uint32_t *at = psc_arena_alloc0(&arena, 9, sizeof *at);
+    for (uint32_t i = 0; i < 40000; i++) { /* ... become the eighths of one buffer */
+        t[i] = m->history.tenancies[i];
+        t[i].lo = 512ull * t[i].buffer, t[i].hi = t[i].lo + 512, t[i].buffer = 0;
+    }
+    qsort(t, 40000, sizeof *t, by_first);
+    for (int i = 1; i < 9; i++)
+        at[i] = 40000;
+    m->history.tenancies = t, m->history.buffer_at = at;
+    struct psc_scene *s = scene_of_ranges(&arena, m);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, s, 900, 500);
+    v.no_text = true, v.mode = PSC_VIEW_MAP;
+    psc_view_set_range(&v, s, 1000, 15000);
+    lay_out(&l, s, &v, NULL);
+    g_assert_cmpuint(l.cover_n, ==, 1);
+    const struct psc_cover *c = &l.covers[0];
+    g_assert_cmpuint(c->lines, >, 30);
+    double sum = 0;
+    for (uint32_t i = 0; i < c->n * c->lines; i++)
+        sum += l.cover_bytes[c->at + i];
+    g_assert_cmpfloat_with_epsilon(sum / 255 / c->n / c->lines, 0.75, 0.03);
+    psc_layout_release(&l);
+    psc_arena_release(&arena);
+}
+
 static void test_labels_longest_first(void)
 {
     struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
@@ -618,6 +694,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/view/zoom-keeps-what-is-under-the-pointer", test_zoom_keeps);
     g_test_add_func("/ui/draw/scene/largest-of-any-stretch", test_series);
     g_test_add_func("/ui/draw/scene/index-agrees-with-a-scan", test_next_alive);
+    g_test_add_func("/ui/draw/scene/bars-side-by-side", test_overlapping);
+    g_test_add_func("/ui/draw/layout/a-dense-arena-is-a-picture-of-its-bytes", test_packed_cover);
     g_test_add_func("/ui/draw/scene/labels-from-long-to-short", test_labels_longest_first);
     g_test_add_func("/ui/draw/layout/a-million-ranges-and-three-alarms-give-three-marks", test_million_three_alarms);
     g_test_add_func("/ui/draw/layout/alarms-are-never-thinned", test_many_alarms_all_there);

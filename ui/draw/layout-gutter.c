@@ -97,13 +97,14 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
         psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, text, right, y);
         right -= (float)width + 3;
     }
-    if (left + used + 3 + psc_text_width(l, PSC_FONT_SMALL, bytes) <= right)
+    bool fits = left + used + 3 + psc_text_width(l, PSC_FONT_SMALL, bytes) <= right;
+    if (fits)
         psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, bytes, right, y);
     const struct psc_check *check = s->source.check;
     bool bracketed = check && l->view.finding < check->finding_n && check->findings[l->view.finding].buffer == row->buffer;
     if (two && !bracketed) {
         snprintf(text, sizeof text, "0x%05llx", (unsigned long long)buffer->base);
-        psc_put_label(l, PSC_FONT_MONO, PSC_RIGHT, PSC_COL_DIM, text, l->frame.data_x - 8, y + 13);
+        psc_put_label(l, fits ? PSC_FONT_MONO : PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, fits ? text : bytes, l->frame.data_x - 8, y + 13);
     }
 }
 

@@ -151,7 +151,7 @@ void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_
     for (size_t i = first_bar; i < end; i++) {
         const struct psc_bar bar = l->bars[i];
         const struct psc_scene_row *row = &l->scene->rows[bar.row];
-        float sign = bar.sign && bar.x1 - bar.x0 >= 16 ? 16 : 0;
+        float sign = bar.sign ? PSC_SIGN_ROOM : 0;
         if (bar.count > 1) {
             label_merged(l, &bar);
             continue;
@@ -165,6 +165,8 @@ void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_
         if (bar.x1 - bar.x0 < (l->axis.op < PSC_MARK_OP ? 26 : 16) || bar.foot - bar.y0 < 9 || row->lane >= l->scene->lane_n ||
             l->scene->lanes[row->lane].kind == PSC_LANE_STAGING)
             continue;
+        if (sign > 0 && bar.x1 - bar.x0 < PSC_SIGN_BESIDE)
+            continue; /* the sign stands in the middle */
         char text[PSC_LABELS][PSC_LABEL_SIZE], prefix[16] = "";
         uint32_t n = psc_scene_labels(l->scene, bar.bar, text);
         if (l->axis.op < PSC_MARK_OP && n > 3)
@@ -172,6 +174,8 @@ void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_
         if (bar.edge & (PSC_EDGE_SEAM_LEFT | PSC_EDGE_SEAM_RIGHT)) {
             snprintf(prefix, sizeof prefix, "v%u ", version_of(l->scene, bar.bar));
             size_t shift = strlen(prefix);
+            if (n > 3)
+                text[n - 1][0] = 0; /* the version alone, not the version and a bare number */
             for (uint32_t k = 0; k < n; k++) {
                 if (strlen(text[k]) + shift >= PSC_LABEL_SIZE)
                     continue;

@@ -143,31 +143,74 @@ static bool measure_columns(struct psc_layout *l)
     return true;
 }
 
-/* Bars of a packed row, last one wins in a pixel: an arena with many parts is a picture, not a list. */
+static struct psc_cover *put_cover(struct psc_layout *l, const struct psc_track *track, bool packed)
+{
+    const struct psc_scene_row *row = &l->scene->rows[track->row];
+    float y0, y1, foot;
+    psc_track_band(l, track, 0, row->bytes, &y0, &y1, &foot);
+    size_t n = (size_t)ceil(l->frame.data_w), lines = packed ? (size_t)ceil(y1 - y0) : 1;
+    if ((l->cover_n + 1 > l->cover_cap && !psc_grow(&l->covers, l->cover_n + 1, &l->cover_cap, sizeof *l->covers)) ||
+        !psc_grow(&l->cover_bytes, l->cover_byte_n + n * lines, &l->cover_byte_cap, 1)) {
+        l->failed = true;
+        return NULL;
+    }
+    struct psc_cover *c = &l->covers[l->cover_n++];
+    *c = (struct psc_cover){track->row, l->frame.data_x, y0, y1, (uint32_t)l->cover_byte_n, (uint32_t)n, (uint32_t)lines};
+    memset(l->cover_bytes + c->at, 0, n * lines);
+    l->cover_byte_n += n * lines;
+    return c;
+}
+
 static void row_cover(struct psc_layout *l, const struct psc_track *track)
 {
     const struct psc_scene *s = l->scene;
     const struct psc_scene_row *row = &s->rows[track->row];
-    size_t n = (size_t)ceil(l->frame.data_w);
-    if ((l->cover_n + 1 > l->cover_cap && !psc_grow(&l->covers, l->cover_n + 1, &l->cover_cap, sizeof *l->covers)) ||
-        !psc_grow(&l->cover_bytes, l->cover_byte_n + n, &l->cover_byte_cap, 1)) {
-        l->failed = true;
+    struct psc_cover *c = put_cover(l, track, false);
+    if (!c)
         return;
-    }
-    struct psc_cover *c = &l->covers[l->cover_n++];
-    *c = (struct psc_cover){.row = track->row, .x0 = l->frame.data_x, .at = (uint32_t)l->cover_byte_n, .n = (uint32_t)n};
-    float foot;
-    psc_track_band(l, track, 0, row->bytes, &c->y0, &c->y1, &foot);
-    uint8_t *out = l->cover_bytes + l->cover_byte_n;
-    l->cover_byte_n += n;
+    uint8_t *out = l->cover_bytes + c->at;
     uint32_t hint = row->bar_at;
     double before = psc_scene_busy(s, row, l->axis.lo + l->column[0], &hint);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         double from = l->column[i], to = l->column[i + 1];
         double after = psc_scene_busy(s, row, l->axis.lo + to, &hint);
         double part = to > from ? (after - before) / (to - from) : 0;
         out[i] = (uint8_t)(part >= 1 ? 255 : part <= 0 ? 0 : 1 + part * 254);
         before = after;
+    }
+}
+
+static void cover_add(uint8_t *cell, double part)
+{
+    int sum = *cell + (int)ceil(part * 255);
+    *cell = (uint8_t)(sum > 255 ? 255 : sum);
+}
+
+/* An arena with many parts: each bar adds the part of each pixel that it takes. Bars do not overlap, so the
+ * work is the number of bars and the area of the picture. */
+static void packed_cover(struct psc_layout *l, const struct psc_track *track)
+{
+    const struct psc_scene *s = l->scene;
+    const struct psc_scene_row *row = &s->rows[track->row];
+    struct psc_cover *c = put_cover(l, track, true);
+    if (!c)
+        return;
+    bool straight = l->axis.gap_at == l->axis.gap_end;
+    double x_zero = psc_axis_left(&l->axis, 0) - c->x0, unit = (c->y1 - c->y0) / (row->bytes ? (double)row->bytes : 1);
+    for (uint32_t bar = psc_scene_next_alive(s, row, row->bar_at, l->axis.lo);
+         bar < row->bar_end && s->first[bar] < l->axis.hi; bar = psc_scene_next_alive(s, row, bar + 1, l->axis.lo)) {
+        const struct psc_tenancy *t = &s->source.history->tenancies[bar];
+        bool plain = straight && s->first[bar] >= 0 && s->end[bar] <= s->n;
+        double x0 = plain ? x_zero + s->first[bar] * l->axis.op : psc_axis_left(&l->axis, s->first[bar]) - c->x0;
+        double x1 = plain ? x_zero + s->end[bar] * l->axis.op : psc_axis_right(&l->axis, s->end[bar] - 1) - c->x0;
+        x0 = fmax(x0, 0), x1 = fmin(x1, c->n);
+        uint32_t a = (uint32_t)x0, y = (uint32_t)((double)t->lo * unit), low = (uint32_t)ceil((double)t->hi * unit);
+        low = low > c->lines ? c->lines : low <= y ? y + 1 : low;
+        for (; y < low && y < c->lines && x0 < x1; y++) {
+            uint8_t *line = l->cover_bytes + c->at + (size_t)y * c->n;
+            for (uint32_t x = a; x < x1; x++)
+                cover_add(&line[x], fmin(x1, x + 1) - fmax(x0, x));
+        }
     }
 }
 
@@ -364,13 +407,16 @@ void psc_layout_rows(struct psc_layout *l)
             continue;
         size_t first_bar = l->bar_n, first_mark = l->mark_n;
         const struct psc_scene_row *row = &s->rows[p->row];
-        bool dense = visible_bars(l, row) > most;
+        bool dense = visible_bars(l, row) > (row->packed ? BARS_MAX : most);
         if (!dense)
             row_idle(l, p);
         if (dense) {
             if (!measured && !(measured = measure_columns(l)))
                 return;
-            row_cover(l, p);
+            if (row->packed)
+                packed_cover(l, p);
+            else
+                row_cover(l, p);
             for (uint32_t k = s->alarm_at[p->row]; k < s->alarm_at[p->row + 1]; k++) {
                 uint32_t bars[2] = {s->alarms[k].victim_bar, s->alarms[k].writer_bar};
                 for (int j = 0; j < 2; j++) {

@@ -129,8 +129,10 @@ void psc_layout_overview(struct psc_layout *l)
         bool after = x + 8 + width < right - 4;
         struct psc_label *label = psc_put_label(l, PSC_FONT_AXIS_BOLD, after ? PSC_LEFT : PSC_RIGHT, PSC_COL_INK, text,
                                                 after ? x + 8 : x - 8, top + 4);
-        if (label)
-            label->ground = PSC_COL_WINDOW;
+        if (label) {
+            label->ground = PSC_COL_CANVAS;
+            l->peak_label = (uint32_t)(label - l->labels);
+        }
     }
     for (uint32_t i = 0; i < s->alarm_n; i++) {
         if (!psc_grow(&l->ticks, l->tick_n + 1, &l->tick_cap, sizeof *l->ticks)) {
@@ -149,8 +151,8 @@ static void usage_captions(struct psc_layout *l, struct psc_area a, double top, 
     const struct psc_scene *s = l->scene;
     char text[128], bytes[24], where[32];
     float right = f->data_x + f->data_w;
-    psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_RIGHT, PSC_COL_INK, "live bytes", f->data_x - 8, a.y0 + 11);
-    psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, psc_bytes_short((uint64_t)l->use_top, bytes, sizeof bytes), f->data_x - 8, top + 1);
+    psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_RIGHT, PSC_COL_INK, "live bytes", f->data_x - 8, a.y0 + (f->small ? 9 : 11));
+    psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, psc_bytes_short((uint64_t)l->use_top, bytes, sizeof bytes), f->data_x - 8, top + (f->small ? 4 : 1));
     if (base - top > 40)
         psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, psc_bytes_short((uint64_t)(l->use_top / 2), bytes, sizeof bytes),
                       f->data_x - 8, (top + base) / 2);

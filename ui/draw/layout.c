@@ -103,6 +103,7 @@ static void clear(struct psc_layout *l)
 {
     l->track_n = l->fill_n = l->line_n = l->cover_n = l->cover_byte_n = l->bar_n = l->hold_n = 0;
     l->copy_line_n = l->mark_n = l->alarm_n = l->tick_n = l->curve_n = l->point_n = l->label_n = l->text_n = 0;
+    l->peak_label = PSC_NONE;
     l->failed = false;
 }
 

@@ -62,6 +62,8 @@ enum psc_bar_edge {
     PSC_EDGE_ALARM = 32,   /* outlined in the clobber colour */
     PSC_EDGE_GHOST = 64,   /* queued, not yet waited for: dashed */
 };
+#define PSC_SIGN_BESIDE 48.0f /* bars from this width have their sign at the left, beside the label */
+#define PSC_SIGN_ROOM   16.0f
 struct psc_bar {
     float x0, x1, y0, y1; /* px */
     float foot;           /* y where the padding of the size class starts; y1 when there is none */
@@ -73,6 +75,7 @@ struct psc_cover { /* occupied part of each pixel column of a dense row */
     uint32_t row;
     float x0, y0, y1;
     uint32_t at, n; /* cover_bytes[at + k]: 0 .. 255 of pixel column x0 + k */
+    uint32_t lines; /* 1; packed rows: a line of n columns for each px of height, from y0 down */
 };
 enum psc_mark_kind {
     PSC_MARK_WRITE, PSC_MARK_READ, PSC_MARK_READWRITE, PSC_MARK_FILL, PSC_MARK_COPY,
@@ -161,6 +164,7 @@ struct psc_layout {
     struct psc_label *labels; size_t label_n, label_cap;
     char *text; size_t text_n, text_cap;
     struct psc_clobber clobber;
+    uint32_t peak_label;         /* index of "peak 615 KiB ..." of the overview, or PSC_NONE */
     double use_top;              /* bytes at the top of the usage curve */
     float *column; size_t column_cap; /* scratch: position at the left of each pixel column */
     struct psc_type *type;       /* owned by the caller; NULL: widths are guessed */

@@ -136,6 +136,13 @@ static void now(struct psc_overlay *o, const struct psc_layout *l, int32_t posit
         double ox = floor(psc_axis_right(&l->overview_axis, position));
         if (ox + 1 < right)
             put(o, PSC_OVER_FUTURE, ox + 1, f->overview.y0 + 3, right, f->overview.y1 - 1);
+        if (l->peak_label != PSC_NONE) {
+            const struct psc_label *label = &l->labels[l->peak_label];
+            double x0 = label->align == PSC_LEFT ? label->x : label->x - label->width;
+            over = put(o, PSC_OVER_PEAK, x0 - 4, label->y - 7, x0 + label->width + 4, label->y + 8);
+            if (over)
+                snprintf(over->text, sizeof over->text, "%s", l->text + label->text);
+        }
         put(o, PSC_OVER_WINDOW, psc_axis_at(&l->overview_axis, l->axis.lo), f->overview.y0,
             psc_axis_at(&l->overview_axis, l->axis.hi), f->overview.y1);
         if (o->n)
@@ -268,6 +275,13 @@ void psc_over_paint(const struct psc_over *over, const struct psc_palette *palet
     switch (over->kind) {
     case PSC_OVER_FUTURE:
         veil(cr, palette, PSC_COL_CANVAS, 0.45, a);
+        break;
+    case PSC_OVER_PEAK:
+        if (type) {
+            veil(cr, palette, PSC_COL_CANVAS, 1, a);
+            psc_paint_colour(cr, palette, PSC_COL_INK);
+            psc_type_show(type, cr, PSC_FONT_AXIS_BOLD, PSC_LEFT, over->text, a->x0 + 4, a->y0 + 7);
+        }
         break;
     case PSC_OVER_WINDOW:
         psc_paint_window(cr, palette, a);

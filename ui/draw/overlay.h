@@ -16,6 +16,7 @@
 
 enum psc_over_kind {
     PSC_OVER_FUTURE,     /* ruler and overview right of the now-line: mixed with the canvas */
+    PSC_OVER_PEAK,       /* "peak 615 KiB" of the overview, above the veil */
     PSC_OVER_WINDOW,     /* frame of the visible range in the overview, above the veil */
     PSC_OVER_COLUMN,     /* tint of the current column */
     PSC_OVER_ALIVE,      /* edge of a bar that is alive after the current position */
@@ -33,7 +34,7 @@ struct psc_over {
     uint32_t bar;          /* ALIVE, HOVER, SELECTION */
     struct psc_area clip;  /* PSC_OVER_ALIVE ...: the part of the picture it may touch */
     float x, y0, y1;       /* CONNECTOR: from y0 (source) to y1; LIVE: the dot at x, y0 */
-    char text[40];
+    char text[64];
 };
 struct psc_overlay {
     struct psc_over *items; /* owned, in painting order */

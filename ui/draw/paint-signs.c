@@ -355,7 +355,7 @@ void psc_paint_bar(cairo_t *cr, const struct psc_palette *palette, const struct 
         psc_paint_frame(cr, b->x0, b->y0, b->x1, b->y1, b->x1 - b->x0 >= 8 ? 2 : 1);
     }
     if (b->sign && b->x1 - b->x0 >= 7 && b->y1 - b->y0 >= 8) {
-        bool wide = b->x1 - b->x0 >= 60;
+        bool wide = b->x1 - b->x0 >= PSC_SIGN_BESIDE;
         double x = wide ? b->x0 + 10 : (b->x0 + b->x1) / 2, size = fmin(10, b->y1 - b->y0 - 1);
         if (b->x1 - b->x0 >= 13 || b->sign == 1 + 0)
             psc_paint_mark(cr, palette, (enum psc_mark_kind)(PSC_MARK_OWN + b->sign - 1), x, (b->y0 + b->y1) / 2,

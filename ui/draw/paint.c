@@ -36,14 +36,18 @@ static void raster_cover(struct raster *r, const struct psc_layout *l, const str
     top = top < 0 ? 0 : top, low = low > r->h ? r->h : low;
     for (int y = top; y < low; y++) {
         uint32_t *px = r->px + (size_t)y * (size_t)r->stride;
-        bool at_border = y < top + one || y >= low - one;
-        if (y > top + one && y < low - one) { /* as the line above */
+        bool at_border = c->lines == 1 && (y < top + one || y >= low - one);
+        const uint8_t *line = l->cover_bytes + c->at;
+        if (c->lines > 1) {
+            uint32_t k = (uint32_t)((y - top) / r->scale);
+            line += (size_t)(k < c->lines ? k : c->lines - 1) * c->n;
+        } else if (y > top + one && y < low - one) { /* as the line above */
             memcpy(px, px - r->stride, (size_t)r->w * sizeof *px);
             continue;
         }
         for (int x = 0; x < r->w; x++) {
             uint32_t i = (uint32_t)(x / r->scale);
-            uint8_t part = i < c->n ? l->cover_bytes[c->at + i] : 0;
+            uint8_t part = i < c->n ? line[i] : 0;
             px[x] = part && at_border ? border : shade[part];
         }
     }

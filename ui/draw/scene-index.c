@@ -93,7 +93,8 @@ double psc_scene_busy(const struct psc_scene *scene, const struct psc_scene_row 
     double start = scene->first[i];
     if (i > row->bar_at)
         start = fmax(start, scene->run_end[i - 1]);
-    return scene->busy[i] + fmax(0, fmin(position, scene->run_end[i]) - start);
+    /* start may lie beyond position: bars before reach over it, and all between is covered */
+    return scene->busy[i] + fmin(position, scene->run_end[i]) - start;
 }
 
 bool psc_scene_row_busy(const struct psc_scene *scene, const struct psc_scene_row *row, double lo, double hi)

@@ -336,6 +336,8 @@ static bool build_spans(struct build *b)
             layer_n = join_layers(layers, layer_n);
         s->layers = layers, s->splits = splits, s->gaps = gaps;
     }
+    if (layer_n == 1 && s->layers[0].layer < 0)
+        layer_n = 0; /* a graph without layers */
     s->layer_n = layer_n, s->split_n = split_n, s->gap_n = split_n - 1;
     return true;
 }
