@@ -245,10 +245,13 @@ static void test_records(void)
     assert_text(&text, "Not its own value. Holds #6 r, layer 3: Metal copies records at the end of the split, after 2 more "
                        "writes to b1.");
     v.holds = PSC_NONE;
-    v.evidence = PSC_BY_GROUP;
+    v.evidence = PSC_BY_GROUP | PSC_BY_ARITHMETIC;
+    v.certain = true;
+    g_assert_cmpstr(psc_verdict_confidence(&v), ==, "confirmed");
     psc_explain_record(&text, a, &v);
     assert_text(&text, "Not its own value. Holds another op's, not known which: Metal copies records at the end of the "
-                       "split, after 2 more writes to b1. Confirmed by values.");
+                       "split, after 2 more writes to b1. Confirmed by values. Its samples fit those of the ops beside "
+                       "it: they belong together.");
     v.verdict = PSC_RECORD_OWN;
     v.evidence = PSC_BY_INPUT;
     v.node = 0;

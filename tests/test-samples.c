@@ -395,6 +395,7 @@ static void the_published_excerpt_is_overwritten_in_three_groups(void)
         g_assert_cmpuint(v->group, ==, PSC_NONE);
         g_assert_cmpuint(v->holds, ==, family[k][1]);
         g_assert_cmpuint(v->evidence & PSC_BY_ARITHMETIC, !=, 0);
+        g_assert_cmpstr(psc_verdict_confidence(v), ==, "confirmed"); /* the values allow fifo only */
     }
     psc_arena_release(&arena);
     psc_doc_free(doc);

@@ -158,10 +158,9 @@ static int holds_compare(PscWorkspace *ws, uint32_t a, uint32_t b)
 static void certain_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
     const struct psc_record_verdict *v = verdict(ws, row);
+    const char *word = psc_verdict_confidence(v);
     if (v->verdict != PSC_RECORD_UNKNOWN)
-        psc_text_add(out, v->evidence & (PSC_BY_GROUP | PSC_BY_ARITHMETIC | PSC_BY_MISFIT) ? "confirmed by values"
-                          : v->certain                                                     ? "proved"
-                                                                                           : "likely");
+        psc_text_add(out, !strcmp(word, "confirmed") ? "confirmed by values" : word);
 }
 
 /* A statistic of the record: which of the four is told by the column. */

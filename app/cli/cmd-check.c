@@ -25,16 +25,6 @@ static void count_records(struct totals *t, const struct psc_record_check *check
     t->unknown += check->unknown;
 }
 
-/* A record is proved by its capture or by replay, confirmed by the values, else possible. */
-static enum psc_confidence confidence_of(const struct psc_record_verdict *v)
-{
-    if (!v->certain)
-        return PSC_POSSIBLE;
-    bool by_values = v->evidence & (PSC_BY_GROUP | PSC_BY_ARITHMETIC | PSC_BY_MISFIT | PSC_BY_ALONE);
-    bool by_replay = v->evidence & (PSC_BY_CAPTURE | PSC_BY_INPUT | PSC_BY_REPLAY);
-    return by_values && !by_replay ? PSC_CONFIRMED : PSC_PROVED;
-}
-
 /* ---- one step's records --------------------------------------------------------------------- */
 
 typedef void (*step_fn)(void *ctx, const struct psc_phase *phase, uint32_t p, uint32_t s,
@@ -152,7 +142,7 @@ static void step_json(void *ctx, const struct psc_phase *phase, uint32_t p, uint
         psc_json_string(j, psc_verdict_name(v->verdict));
         id_json(j, "holds", phase->graph, v->holds);
         psc_json_key(j, "confidence");
-        psc_json_string(j, psc_confidence_name(confidence_of(v)));
+        psc_json_string(j, psc_verdict_confidence(v));
         psc_json_end_object(j);
         flush(&j->out);
     }

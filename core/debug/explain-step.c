@@ -212,6 +212,8 @@ void psc_explain_record(struct psc_text *out, const struct psc_analysis *a, cons
         break;
     }
     psc_text_add(out, ".");
-    if (v->verdict != PSC_RECORD_UNKNOWN && (v->evidence & (PSC_BY_GROUP | PSC_BY_ARITHMETIC | PSC_BY_MISFIT)))
+    if (v->certain && !(v->evidence & (PSC_BY_CAPTURE | PSC_BY_INPUT | PSC_BY_REPLAY)))
         psc_text_add(out, " Confirmed by values.");
+    if (v->verdict == PSC_RECORD_OVERWRITTEN && (v->evidence & PSC_BY_ARITHMETIC))
+        psc_text_add(out, " Its samples fit those of the ops beside it: they belong together.");
 }

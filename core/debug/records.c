@@ -12,6 +12,13 @@ const char *psc_verdict_name(enum psc_verdict v)
     return names[v];
 }
 
+const char *psc_verdict_confidence(const struct psc_record_verdict *v)
+{
+    if (!v->certain)
+        return "possible";
+    return v->evidence & (PSC_BY_CAPTURE | PSC_BY_INPUT | PSC_BY_REPLAY) ? "proved" : "confirmed";
+}
+
 /* One step being judged. All arrays have a place for each record that has a node. */
 struct judge {
     const struct psc_records *r;
@@ -27,7 +34,8 @@ struct judge {
     uint32_t *shown;  /* [graph->n] record that a replay says shows this node, or PSC_NONE */
     const struct psc_candidate *left[PSC_REPLAYS_MAX]; /* replays that the values allow, else all policies */
     uint32_t left_n;
-    bool contradicted; /* the values refute every replay */
+    bool contradicted;  /* the values refute every replay */
+    const char *policy; /* the only slot policy that the values allow, where they refute others; or NULL */
     struct psc_map map;
 };
 
@@ -216,18 +224,17 @@ static void decide(struct psc_record_verdict *v, enum psc_verdict verdict, uint3
 static void by_agreement(struct judge *j, uint32_t i)
 {
     struct psc_record_verdict *v = &j->list[i];
-    uint32_t own = 0, other = 0;
+    uint32_t own = 0, other = 0, evidence = as_recorded(j) ? PSC_BY_REPLAY : PSC_BY_POLICIES;
+    bool certain = as_recorded(j) || j->policy;
     for (uint32_t k = 0; k < j->left_n; k++) {
         const struct psc_holder *h = &j->left[k]->holders[v->node];
         own += h->node != PSC_NONE && h->own;
         other += h->node != PSC_NONE && !h->own;
     }
-    bool recorded = as_recorded(j);
-    uint32_t evidence = recorded ? PSC_BY_REPLAY : PSC_BY_POLICIES;
     if (j->left_n && own == j->left_n)
-        decide(v, PSC_RECORD_OWN, evidence, recorded);
+        decide(v, PSC_RECORD_OWN, evidence, certain);
     else if (j->left_n && other == j->left_n && j->r->moment[v->node] == PSC_MOMENT_SPLIT)
-        decide(v, PSC_RECORD_OVERWRITTEN, evidence, recorded);
+        decide(v, PSC_RECORD_OVERWRITTEN, evidence, certain);
 }
 
 /* Every later tensor that could have taken the node's buffer is recorded, and none has these values. */
@@ -445,6 +452,7 @@ static bool judge_step(struct judge *j, uint32_t *ret_groups)
         return by_arithmetic(j);
     if (!find_groups(j, ret_groups) || !choose_replays(j))
         return false;
+    j->policy = as_recorded(j) ? NULL : fitting_policy(j);
     for (uint32_t i = 0; i < j->n; i++)
         if (j->r->moment[j->list[i].node] != PSC_MOMENT_NODE)
             by_agreement(j, i);
@@ -486,7 +494,7 @@ enum psc_status psc_records_check_with(struct psc_arena *arena, const struct psc
         check.n = j.n;
         check.policy = records->policy;
         if (j.left_n && !as_recorded(&j))
-            check.policy = fitting_policy(&j);
+            check.policy = j.policy;
         for (uint32_t i = 0; i < j.n; i++) {
             check.own += j.list[i].verdict == PSC_RECORD_OWN;
             check.overwritten += j.list[i].verdict == PSC_RECORD_OVERWRITTEN;

@@ -55,6 +55,8 @@ struct psc_record_verdict {
     uint32_t group;    /* records of one split with equal values share it; PSC_NONE when alone */
     bool certain;      /* proved (replay of a recorded policy, capture) or confirmed by values */
 };
+/* "proved" (capture, or what the file says of its memory), "confirmed" (by values), else "possible". */
+const char *psc_verdict_confidence(const struct psc_record_verdict *v);
 struct psc_record_check {
     struct psc_record_verdict *list; /* in the order of step->records; records without a node are skipped */
     uint32_t n, own, overwritten, unknown, group_n;
