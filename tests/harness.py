@@ -8,6 +8,7 @@ meson.build gives it, as many at once as there are processors (those marked is_p
 subtest of a TAP program counts; a program that crashes, runs out of time, exits with an error or reports less
 than it planned counts as failed for what is missing. --broken counts a failure that came before (a build).
 The last line is `N passed, N failed, N skipped`; exit status 1 when anything failed or nothing passed."""
+import collections
 import concurrent.futures
 import json
 import os
@@ -161,7 +162,8 @@ def main(argv):
             print(f"{test['label']:{width}}  {count}  ({seconds:.1f} s)", flush=True)
             for what in result.failed:
                 failures.append(f"{test['label']}: {what}")
-                print(f'    FAILED {what}', flush=True)
+            for what, n in collections.Counter(result.failed).items():
+                print(f"    FAILED {what}{f' ({n} times)' if n > 1 else ''}", flush=True)
             if result.failed:
                 for line in text.splitlines()[-TAIL:]:
                     print(f'    | {line}', flush=True)
@@ -175,8 +177,8 @@ def main(argv):
             go(test)
     if failures:
         print('\nfailed:')
-        for line in failures:
-            print(f'  {line}')
+        for line, n in collections.Counter(failures).items():
+            print(f"  {line}{f' ({n} times)' if n > 1 else ''}")
     print(f'{passed} passed, {len(failures)} failed, {skipped} skipped')
     return 1 if failures or not passed else 0
 
