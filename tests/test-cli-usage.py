@@ -2,6 +2,7 @@
 """The command line as the manual states it: usage, exit statuses, budgets, formats in and out, pictures."""
 import csv
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
@@ -256,6 +257,25 @@ def the_topological_order_clobbers_one_read_of_the_published_graph():
         d = run('check', where, '--order', 'topological', '--slots', slots, '--json').json
         equal([(f['victim'], f['writer'], f['reader']) for f in d['findings']], found, slots)
         equal(good('check', where, '--slots', slots, '--json').json['findings'], [])
+
+
+@test
+def the_examples_of_the_readme_print_what_it_says():
+    with open(os.path.join(SOURCE, 'README.md'), encoding='utf-8') as file:
+        blocks = re.findall(r'```console\n(.*?)```', file.read(), re.S)
+    commands = 0
+    for block in blocks:
+        for piece in block.split('$ ')[1:]:
+            line, _, right = piece.partition('\n')
+            words = line.split()
+            equal(words[0], 'build/app/planscope-cli')
+            words = [path(w) if words[i] == '-o' else w for i, w in enumerate(words[1:])]
+            done = subprocess.run([CLI, *words], cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            check(done.returncode in (0, 1), line, done.stderr)
+            pattern = '.*'.join(map(re.escape, re.split(r'(?m)^\.\.\.\n', right)))
+            check(re.fullmatch(pattern, done.stdout.decode(), re.S), line, done.stdout.decode()[:600])
+            commands += 1
+    check(commands >= 5, 'too few examples')
 
 
 @test
