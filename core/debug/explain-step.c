@@ -161,20 +161,26 @@ static int32_t split_end(const struct psc_analysis *a, psc_node node)
     return plan && lo < plan->split_n ? (int32_t)plan->splits[lo].last : (int32_t)a->story->position_n;
 }
 
-static void say_when_copied(struct psc_text *out, const struct psc_analysis *a, psc_node node)
+static uint32_t tenancy_of_node(const struct psc_history *h, psc_node node)
+{
+    uint32_t value = h && node != PSC_NONE ? psc_history_value_of_node(h, node) : PSC_NONE;
+    return value == PSC_NONE ? PSC_NONE : psc_history_of_value(h, value);
+}
+
+/* The plan at hand may have another slot policy than the run: it is quoted where it agrees on who shares a buffer. */
+static void say_when_copied(struct psc_text *out, const struct psc_analysis *a, const struct psc_record_verdict *v)
 {
     const struct psc_history *h = a->history;
-    uint32_t value = h ? psc_history_value_of_node(h, node) : PSC_NONE;
-    uint32_t tenancy = value == PSC_NONE ? PSC_NONE : psc_history_of_value(h, value);
+    uint32_t tenancy = tenancy_of_node(h, v->node), holder = tenancy_of_node(h, v->holds);
 
     if (a->phase->capture == PSC_CAPTURE_NODE)
         return;
     psc_text_addf(out, ": %s copies records at the end of the split",
-                  psc_backend_word(psc_node_backend_name(a->phase->graph, node)));
-    if (tenancy == PSC_NONE)
+                  psc_backend_word(psc_node_backend_name(a->phase->graph, v->node)));
+    if (tenancy == PSC_NONE || (holder != PSC_NONE && h->tenancies[holder].buffer != h->tenancies[tenancy].buffer))
         return;
     const struct psc_tenancy *t = &h->tenancies[tenancy];
-    uint32_t n = later_tenants(h, t->buffer, t->first, split_end(a, node));
+    uint32_t n = later_tenants(h, t->buffer, t->first, split_end(a, v->node));
     if (!n)
         return;
     psc_text_addf(out, ", after %u more %s to ", n, n == 1 ? "write" : "writes");
@@ -204,7 +210,7 @@ void psc_explain_record(struct psc_text *out, const struct psc_analysis *a, cons
             psc_text_add(out, "another op's, not known which");
         else
             psc_say_node_layer(out, g, v->holds);
-        say_when_copied(out, a, v->node);
+        say_when_copied(out, a, v);
         break;
     case PSC_RECORD_UNKNOWN:
         psc_say_node(out, g, v->node);
