@@ -204,8 +204,8 @@ static void packed_cover(struct psc_layout *l, const struct psc_track *track)
         double x0 = plain ? x_zero + s->first[bar] * l->axis.op : psc_axis_left(&l->axis, s->first[bar]) - c->x0;
         double x1 = plain ? x_zero + s->end[bar] * l->axis.op : psc_axis_right(&l->axis, s->end[bar] - 1) - c->x0;
         x0 = fmax(x0, 0), x1 = fmin(x1, c->n);
-        uint32_t a = (uint32_t)x0, y = (uint32_t)((double)t->lo * unit), low = (uint32_t)ceil((double)t->hi * unit);
-        low = low > c->lines ? c->lines : low <= y ? y + 1 : low;
+        uint32_t a = (uint32_t)x0, y = (uint32_t)((double)t->lo * unit + 0.5), low = (uint32_t)((double)t->hi * unit + 0.5);
+        low = low <= y ? y + 1 : low;
         for (; y < low && y < c->lines && x0 < x1; y++) {
             uint8_t *line = l->cover_bytes + c->at + (size_t)y * c->n;
             for (uint32_t x = a; x < x1; x++)
