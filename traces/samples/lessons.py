@@ -87,7 +87,7 @@ LESSONS = [
         '#5 has no reader and is no output: it gets no buffer and never runs.')),
     ('2-size-classes', 'cpu', size_classes, (
         'Why do seven tensors of six sizes need only five buffers?',
-        'Find the two bars in the buffer of #1, the two in that of #3, and their dotted feet.',
+        'Find the two bars in the buffer of #1 and the two in that of #3. In the map, look at the dotted foot of a bar.',
         'Buffers come in classes (256, powers of two up to 4,096 elements, then steps of 4,096): 900 and 1,000 elements '
         'both ask for 1,024, so #4 takes what #1 left, and #5 what #3 left. The foot is what rounding up costs.')),
     ('3-in-place', 'cpu', in_place, (
