@@ -179,7 +179,7 @@ static gboolean overwrites(enum psc_op op, unsigned operand)
     }
 }
 
-/* Would a concat leave every byte of this operand where it is? Each row of the operand goes to a place of its own. */
+/* Does a concat leave every byte of this operand where it is? Each row of the operand goes to a place of its own. */
 static gboolean stays(const struct naive *n, const struct psc_event *read, const struct psc_event *write)
 {
     const struct psc_node_info *node = &n->g->nodes[write->node];
@@ -192,9 +192,28 @@ static gboolean stays(const struct naive *n, const struct psc_event *read, const
         before += n->g->nodes[psc_node_srcs(n->g, write->node)[k]].shape[axis];
     psc_node operand = psc_node_srcs(n->g, write->node)[read->operand];
     uint64_t run = inner * n->g->nodes[operand].shape[axis], row = inner * node->shape[axis];
-    for (uint64_t byte = 0; byte < read->hi - read->lo; byte++) {
+    for (uint64_t byte = 0; byte < read->hi - read->lo && run; byte++) {
         uint64_t to = byte / run * row + before * inner + byte % run;
         if (read->lo + byte != write->lo + to)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* All operands of a concat stay. Those without bytes may go unread. */
+static gboolean all_stay(const struct naive *n, uint32_t i)
+{
+    const struct psc_event *w = &n->s->events[i];
+
+    for (unsigned operand = 0; operand < n->g->nodes[w->node].src_n; operand++) {
+        gboolean there = n->g->nodes[psc_node_srcs(n->g, w->node)[operand]].bytes == 0;
+        for (uint32_t k = 0; k < i; k++) {
+            const struct psc_event *e = &n->s->events[k];
+            if (e->node == w->node && e->position == w->position && e->run == w->run && e->kind == PSC_EV_READ &&
+                e->operand == operand)
+                there = e->buffer == w->buffer && stays(n, e, w);
+        }
+        if (!there)
             return FALSE;
     }
     return TRUE;
@@ -203,6 +222,7 @@ static gboolean stays(const struct naive *n, const struct psc_event *read, const
 static void own_operands(struct naive *n, uint32_t i)
 {
     const struct psc_event *w = &n->s->events[i];
+    gboolean joins = n->g->nodes[w->node].op == PSC_OP_CONCAT && all_stay(n, i);
 
     for (uint32_t k = 0; k < n->s->event_n; k++) {
         const struct psc_event *e = &n->s->events[k];
@@ -214,7 +234,7 @@ static void own_operands(struct naive *n, uint32_t i)
         gboolean exact = e->lo == w->lo && e->hi == w->hi;
         if (root == w->value || (exact && overwrites(op, e->operand)))
             continue;
-        if (op == PSC_OP_CONCAT && e->hi > e->lo && stays(n, e, w))
+        if (joins)
             continue;
         for (uint64_t byte = e->lo; byte < e->hi; byte++) {
             if (byte >= w->lo && byte < w->hi)

@@ -322,10 +322,13 @@ static void concat(struct scene *s, uint64_t rows)
 static void test_concat(void)
 {
     struct scene s;
+    const struct lies half[] = {{0, 0}, {1, 0}, {2, 0}, {1, 0}};
     const struct lies one[] = {{0, 0}, {1, 0}, {1, 8}, {1, 0}}, two[] = {{0, 0}, {1, 0}, {1, 16}, {1, 0}};
 
     concat(&s, 1);
     assert_scene(&s, one, PSC_EXEC_SERIAL, false, "");
+    concat(&s, 1);
+    assert_scene(&s, half, PSC_EXEC_SERIAL, false, "K7 a c c [0,8)");
     concat(&s, 2);
     assert_scene(&s, two, PSC_EXEC_SERIAL, false, "K7 a c c [0,16)\nK7 b c c [16,32)");
 }

@@ -10,7 +10,7 @@
  *     finds  victim s, writer u, reader o, bytes [0,16) of b2, K1
  *
  * Also looked for, even when no read goes wrong: an op that overlaps an operand of its own otherwise than
- * its op allows; a write past the end of its buffer (then there is no reader); nodes of one dependency level
+ * its op allows (a concat all of whose operands lie at their places moves nothing and is fine); a write past the end of its buffer (then there is no reader); nodes of one dependency level
  * that touch the same bytes (level executor); writes into the source or the staging bytes of a copy that
  * nobody has waited for yet.
  *

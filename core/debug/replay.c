@@ -236,36 +236,47 @@ static enum psc_status look_source(struct psc_replay *r, uint32_t event, struct 
 
 /* ---- writes ---------------------------------------------------------------------------------------- */
 
-static bool is_concat_place(struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
+/* A concat all of whose operands lie at their places inside the output moves nothing. They do when the joined
+ * runs are whole (no dimension beyond the axis) and one begins where the other ends. */
+static bool moves_nothing(const struct psc_replay *r, uint32_t turn, uint32_t event)
 {
     const struct psc_graph *g = r->graph;
-    const struct psc_node_info *node = &g->nodes[write->node];
-    int32_t axis = node->params->dim < 0 ? node->params->dim + 4 : node->params->dim;
+    const struct psc_event *events = r->story->events, *w = &events[event];
+    uint32_t k = 0;
+    uint64_t at = w->lo;
 
+    if (!g || w->node >= g->n || g->nodes[w->node].op != PSC_OP_CONCAT)
+        return false;
+    const struct psc_node_info *node = &g->nodes[w->node];
+    const psc_node *src = psc_node_srcs(g, w->node);
+    int32_t axis = node->params->dim < 0 ? node->params->dim + 4 : node->params->dim;
     for (int d = 3; d > axis; d--) {
         if (node->shape[d] != 1)
             return false;
     }
-    if (r->concat_node != write->node || r->concat_k > read->operand) {
-        r->concat_node = write->node;
-        r->concat_k = 0;
-        r->concat_at = 0;
+    for (uint32_t i = turn; i < event; i++) {
+        const struct psc_event *e = &events[i];
+        if (e->kind != PSC_EV_READ || e->node != w->node)
+            continue;
+        for (; k < e->operand && k < node->src_n; k++) {
+            if (g->nodes[src[k]].bytes)
+                return false; /* an operand that is not read */
+        }
+        if (k >= node->src_n || e->operand != k || e->buffer != w->buffer || e->lo != at)
+            return false;
+        at += g->nodes[src[k++]].bytes;
     }
-    for (; r->concat_k < read->operand && r->concat_k < node->src_n; r->concat_k++)
-        r->concat_at += g->nodes[psc_node_srcs(g, write->node)[r->concat_k]].bytes;
-    return read->lo == write->lo + r->concat_at && read->hi <= write->hi;
+    return at == w->hi;
 }
 
-bool psc_replay_may_overlap(struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
+static bool may_overwrite(const struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
 {
     bool exact = read->lo == write->lo && read->hi == write->hi;
 
     if (!r->graph || write->node >= r->graph->n)
         return exact;
-    enum psc_op op = r->graph->nodes[write->node].op;
-    if (op == PSC_OP_CONCAT && is_concat_place(r, read, write))
-        return true;
-    return exact && read->operand < 32 && (psc_op_info(op)->may_overwrite >> read->operand & 1);
+    const struct psc_op_info *op = psc_op_info(r->graph->nodes[write->node].op);
+    return exact && read->operand < 32 && (op->may_overwrite >> read->operand & 1);
 }
 
 /* An op over its own operands: the reads of the same turn stand between `turn` and `event`. */
@@ -273,13 +284,15 @@ static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32
 {
     const struct psc_event *events = r->story->events, *w = &events[event];
 
+    if (moves_nothing(r, turn, event))
+        return PSC_OK;
     for (uint32_t i = turn; i < event; i++) {
         const struct psc_event *e = &events[i];
         if ((e->kind != PSC_EV_READ && e->kind != PSC_EV_ROWS_READ) || e->node != w->node || e->value == PSC_NONE ||
             e->buffer != w->buffer || e->lo >= w->hi || w->lo >= e->hi)
             continue;
         uint32_t root = psc_replay_root(r->story, e->value);
-        if (root == w->value || psc_replay_may_overlap(r, e, w))
+        if (root == w->value || may_overwrite(r, e, w))
             continue;
         struct psc_suspect facts = {.finding = {.overlap_only = true}};
         facts.partial = e->lo != w->lo || e->hi != w->hi;
@@ -543,7 +556,6 @@ enum psc_status psc_replay_run(struct psc_replay *r, const struct psc_graph *gra
     memset(r, 0, sizeof *r);
     r->graph = graph;
     r->story = story;
-    r->concat_node = PSC_NONE;
     enum psc_status status = prepare(r, reterr);
     if (status)
         return status;

@@ -41,10 +41,6 @@ struct psc_replay {
     size_t suspect_n, suspect_cap;
     struct psc_map seen;          /* hash of (victim, writer, reader) -> suspect */
     uint64_t read_n, wrong_n, dropped_n;
-    /* how far the bytes of a concat's operands were added up */
-    psc_node concat_node;
-    uint32_t concat_k;
-    uint64_t concat_at;
 };
 
 enum psc_status psc_replay_run(struct psc_replay *r, const struct psc_graph *graph, const struct psc_story *story,
@@ -57,8 +53,6 @@ void psc_replay_release(struct psc_replay *r);
  * victim, writer and reader. */
 enum psc_status psc_replay_report(struct psc_replay *r, uint32_t victim, uint32_t write, uint32_t read, uint64_t lo,
                                   uint64_t hi, struct psc_suspect facts, struct psc_error *reterr) PSC_MUST_CHECK;
-/* May this op write exactly or partly over this operand? read, write: events of one turn of the node. */
-bool psc_replay_may_overlap(struct psc_replay *r, const struct psc_event *read, const struct psc_event *write);
 
 /* The value that owns the bytes: the root of a view, else the value itself. */
 static inline uint32_t psc_replay_root(const struct psc_story *story, uint32_t value)
