@@ -59,10 +59,39 @@ static size_t splice(unsigned char *text, size_t size, size_t at, size_t drop, c
 
 static size_t mutate(unsigned char *text, size_t size, uint64_t *state)
 {
-    static const char *const words[] = {"{", "}", "[", "]", ",", ":", "\"", "null", "NaN", "-Infinity", "true", "18446744073709551615",
-                                        "18446744073709551616", "-1", "1e999", "0.5", "\"id\":", "\"nodes\":[", "\"phases\":[", "\"steps\":[",
-                                        "\"graph\":", "\"shape\":[4294967295,4294967295]", "\"src\":[0]", "\\ud800", "\\u0000", "\\", "\xff",
-                                        "\x1b", "\"planscope\":{", "\"version\":1", "\"placements\":[", "[[[[[[[[", "4294967295"};
+    static const char *const words[] = {"{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        ",",
+                                        ":",
+                                        "\"",
+                                        "null",
+                                        "NaN",
+                                        "-Infinity",
+                                        "true",
+                                        "18446744073709551615",
+                                        "18446744073709551616",
+                                        "-1",
+                                        "1e999",
+                                        "0.5",
+                                        "\"id\":",
+                                        "\"nodes\":[",
+                                        "\"phases\":[",
+                                        "\"steps\":[",
+                                        "\"graph\":",
+                                        "\"shape\":[4294967295,4294967295]",
+                                        "\"src\":[0]",
+                                        "\\ud800",
+                                        "\\u0000",
+                                        "\\",
+                                        "\xff",
+                                        "\x1b",
+                                        "\"planscope\":{",
+                                        "\"version\":1",
+                                        "\"placements\":[",
+                                        "[[[[[[[[",
+                                        "4294967295"};
     size_t at = below(state, size + 1), n = 1 + below(state, 24);
     unsigned char piece[64];
     switch (below(state, 8)) {
@@ -129,7 +158,8 @@ static void mutations_are_read_in_order(void)
         LLVMFuzzerTestOneInput(copy, size);
         g_free(copy);
     }
-    g_test_message("%" G_GUINT64_FORMAT " mutations from seed %" G_GUINT64_FORMAT, (guint64)total, (guint64)seed);
+    g_test_message("%" G_GUINT64_FORMAT " mutations from seed %" G_GUINT64_FORMAT, (guint64)total,
+                   (guint64)seed);
     g_free(text);
 }
 
@@ -137,7 +167,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     load_corpus();
-    g_test_add_func("/traces/fuzz/every-prefix-of-the-corpus-is-read-in-order", every_prefix_of_the_corpus_is_read_in_order);
+    g_test_add_func("/traces/fuzz/every-prefix-of-the-corpus-is-read-in-order",
+                    every_prefix_of_the_corpus_is_read_in_order);
     g_test_add_func("/traces/fuzz/mutations-are-read-in-order", mutations_are_read_in_order);
     int status = g_test_run();
     g_ptr_array_unref(corpus);

@@ -121,9 +121,9 @@ static void the_grammar_of_numbers_is_strict(void)
     static const struct {
         const char *text;
         size_t n;
-    } rows[] = {{"1", 1},    {"-1", 2},   {"01", 0},     {"-", 0},     {".5", 0},     {"1.", 0},   {"1.5,", 3},
-                {"1e5]", 3}, {"1e+5", 4}, {"1e", 0},     {"NaN", 0},   {"0.25 ", 4},  {"", 0},     {"+1", 0},
-                {"1E-3", 4}, {"0", 1},    {"0.0e0x", 5}, {"--1", 0},   {"1e-", 0},    {"10", 2},   {"-0", 2}};
+    } rows[] = {{"1", 1},    {"-1", 2},   {"01", 0},     {"-", 0},   {".5", 0},    {"1.", 0}, {"1.5,", 3},
+                {"1e5]", 3}, {"1e+5", 4}, {"1e", 0},     {"NaN", 0}, {"0.25 ", 4}, {"", 0},   {"+1", 0},
+                {"1E-3", 4}, {"0", 1},    {"0.0e0x", 5}, {"--1", 0}, {"1e-", 0},   {"10", 2}, {"-0", 2}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         g_assert_cmpuint(psc_number_length(rows[i].text, strlen(rows[i].text)), ==, rows[i].n);
 }
@@ -173,16 +173,19 @@ static void compact_and_pretty_differ_by_blanks_only(void)
     struct psc_json j;
     psc_json_init(&j, false);
     write_sample(&j);
-    g_assert_cmpstr(psc_text_str(&j.out), ==,
-                    "{\"a\":[18446744073709551615,-9223372036854775808,0.5,null,null,true],\"empty\":[],\"none\":{},"
-                    "\"raw\":{\"eps\":1.0E-6,\"l\":[],\"o\":{},\"x\":[1,[2]]},"
-                    "\"s\":\"q\\\" b\\\\ n\\n e\\u001b \xc3\xa9 bad\xef\xbf\xbd.\"}");
+    g_assert_cmpstr(
+        psc_text_str(&j.out), ==,
+        "{\"a\":[18446744073709551615,-9223372036854775808,0.5,null,null,true],\"empty\":[],\"none\":{},"
+        "\"raw\":{\"eps\":1.0E-6,\"l\":[],\"o\":{},\"x\":[1,[2]]},"
+        "\"s\":\"q\\\" b\\\\ n\\n e\\u001b \xc3\xa9 bad\xef\xbf\xbd.\"}");
     psc_json_release(&j);
     psc_json_init(&j, true);
     write_sample(&j);
     g_assert_cmpstr(psc_text_str(&j.out), ==,
-                    "{\n  \"a\": [\n    18446744073709551615,\n    -9223372036854775808,\n    0.5,\n    null,\n    null,\n"
-                    "    true\n  ],\n  \"empty\": [],\n  \"none\": {},\n  \"raw\": {\n    \"eps\": 1.0E-6,\n    \"l\": [],\n"
+                    "{\n  \"a\": [\n    18446744073709551615,\n    -9223372036854775808,\n    0.5,\n    "
+                    "null,\n    null,\n"
+                    "    true\n  ],\n  \"empty\": [],\n  \"none\": {},\n  \"raw\": {\n    \"eps\": 1.0E-6,\n "
+                    "   \"l\": [],\n"
                     "    \"o\": {},\n    \"x\": [\n      1,\n      [\n        2\n      ]\n    ]\n  },\n"
                     "  \"s\": \"q\\\" b\\\\ n\\n e\\u001b \xc3\xa9 bad\xef\xbf\xbd.\"\n}");
     psc_json_release(&j);
@@ -241,11 +244,13 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/traces/number/f64-is-spelled-as-serde-spells-it", f64_is_spelled_as_serde_spells_it);
-    g_test_add_func("/traces/number/random-doubles-read-back-bit-by-bit", random_doubles_read_back_bit_by_bit);
+    g_test_add_func("/traces/number/random-doubles-read-back-bit-by-bit",
+                    random_doubles_read_back_bit_by_bit);
     g_test_add_func("/traces/number/whole-numbers-are-exact-to-64-bits", whole_numbers_are_exact_to_64_bits);
     g_test_add_func("/traces/number/the-grammar-is-strict", the_grammar_of_numbers_is_strict);
     g_test_add_func("/traces/number/huge-and-tiny-numbers-saturate", huge_and_tiny_numbers_saturate);
-    g_test_add_func("/traces/json/compact-and-pretty-differ-by-blanks-only", compact_and_pretty_differ_by_blanks_only);
+    g_test_add_func("/traces/json/compact-and-pretty-differ-by-blanks-only",
+                    compact_and_pretty_differ_by_blanks_only);
     g_test_add_func("/traces/json/raw-text-is-mended", raw_text_is_mended);
     g_test_add_func("/traces/json/raw-text-may-be-nested-deeper-than-the-printer",
                     raw_text_may_be_nested_deeper_than_the_printer);

@@ -139,8 +139,10 @@ static void depth_is_limited(void)
 
 static void oddities_are_counted_with_their_first_place(void)
 {
-    static const char text[] = "{\"a\":\"x\x01y\",\"b\":NaN,\"c\":\"\xff\xfe\",\"d\":[Infinity,\"\t\"],\"e\":\"\xc3\xa9\xf0\x9f\x98\x80\"}"
-                               "                                                                                  ";
+    static const char text[] =
+        "{\"a\":\"x\x01y\",\"b\":NaN,\"c\":\"\xff\xfe\",\"d\":[Infinity,\"\t\"],\"e\":"
+        "\"\xc3\xa9\xf0\x9f\x98\x80\"}"
+        "                                                                                  ";
     struct psc_scan scan;
     g_assert_cmpint(scan_in_pieces(&scan, text, sizeof text - 1, 7), ==, PSC_TOK_END);
     g_assert_cmpuint(scan.control_n, ==, 2);
@@ -191,11 +193,12 @@ static void places_count_lines_and_columns_from_one(void)
 
 static void parts_are_found_in_any_order_and_in_any_pieces(void)
 {
-    static const char text[] =
-        "{\"b\":[1,[2]],\"phases\":[{\"steps\":[{\"t\":1},7,{\"t\":2}],\"kind\":\"k\",\"graph\":{\"nodes\":[]}},null,[3],"
-        "{\"steps\":null}],\"version\":1}  ";
-    static const char want[] = "M b=[1,[2]];P;S {\"t\":1};S 7;S {\"t\":2};m kind=\"k\";m graph={\"nodes\":[]};E;P;m steps=null;E;"
-                               "M version=1;";
+    static const char text[] = "{\"b\":[1,[2]],\"phases\":[{\"steps\":[{\"t\":1},7,{\"t\":2}],\"kind\":\"k\","
+                               "\"graph\":{\"nodes\":[]}},null,[3],"
+                               "{\"steps\":null}],\"version\":1}  ";
+    static const char want[] =
+        "M b=[1,[2]];P;S {\"t\":1};S 7;S {\"t\":2};m kind=\"k\";m graph={\"nodes\":[]};E;P;m steps=null;E;"
+        "M version=1;";
     for (size_t piece = 1; piece < sizeof text; piece++) {
         struct psc_index ix;
         GString *got = g_string_new(NULL);
@@ -205,8 +208,8 @@ static void parts_are_found_in_any_order_and_in_any_pieces(void)
             if (found == PSC_FOUND_END)
                 break;
             if (found == PSC_FOUND_MEMBER || found == PSC_FOUND_PHASE_MEMBER)
-                g_string_append_printf(got, "%c %.*s=%.*s;", found == PSC_FOUND_MEMBER ? 'M' : 'm', (int)ix.key.n, ix.key.s,
-                                       (int)ix.value.n, ix.value.s);
+                g_string_append_printf(got, "%c %.*s=%.*s;", found == PSC_FOUND_MEMBER ? 'M' : 'm',
+                                       (int)ix.key.n, ix.key.s, (int)ix.value.n, ix.value.s);
             else if (found == PSC_FOUND_STEP)
                 g_string_append_printf(got, "S %.*s;", (int)ix.value.n, ix.value.s);
             else if (found == PSC_FOUND_PHASE || found == PSC_FOUND_PHASE_END)
@@ -231,7 +234,9 @@ static void a_step_that_is_not_json_is_passed_over(void)
         if (found == PSC_FOUND_BAD_STEP) {
             bad++;
             g_assert_cmpuint(ix.error.byte, ==, 34);
-            g_assert_cmpstr(ix.error.text, ==, "not well-formed JSON at line 1, column 35 (byte 34): a key without ':' after it");
+            g_assert_cmpstr(
+                ix.error.text, ==,
+                "not well-formed JSON at line 1, column 35 (byte 34): a key without ':' after it");
         }
         if (found == PSC_FOUND_END)
             break;
@@ -278,7 +283,8 @@ static struct psc_slice slice(const char *s)
 
 static void the_cursor_walks_members_and_elements(void)
 {
-    struct psc_slice object = slice("{ \"a\" : [1, {\"x\":\"]\"} , 3] , \"b\\u0063\":\"}\" , \"a\": null }"), key, v;
+    struct psc_slice object = slice("{ \"a\" : [1, {\"x\":\"]\"} , 3] , \"b\\u0063\":\"}\" , \"a\": null }"),
+                     key, v;
     struct psc_cursor c = psc_cursor_open(object);
     g_assert_cmpuint(psc_cursor_count(c), ==, 3);
     g_assert_true(psc_cursor_member(&c, &key, &v));
@@ -315,7 +321,8 @@ static void strings_are_decoded_and_mended(void)
         {"\"a\\u0000b\"", "a\\u0000b"},
         {"\"a\x1b[31m\tb\"", "a\\x1b[31m\\tb"},
         {"\"bad\xff\xc3.\"", "bad\xef\xbf\xbd\xef\xbf\xbd."},
-        {"\"a string that is longer than one block of sixteen bytes\\n\"", "a string that is longer than one block of sixteen bytes\n"},
+        {"\"a string that is longer than one block of sixteen bytes\\n\"",
+         "a string that is longer than one block of sixteen bytes\n"},
     };
     struct psc_arena arena = {0};
     bool nomem = false;
@@ -345,14 +352,20 @@ static void numbers_keep_what_the_text_says(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/traces/scan/grammar-is-strict-and-faults-have-a-place", grammar_is_strict_and_faults_have_a_place);
-    g_test_add_func("/traces/scan/both-roads-agree-on-every-short-text", both_roads_agree_on_every_short_text);
+    g_test_add_func("/traces/scan/grammar-is-strict-and-faults-have-a-place",
+                    grammar_is_strict_and_faults_have_a_place);
+    g_test_add_func("/traces/scan/both-roads-agree-on-every-short-text",
+                    both_roads_agree_on_every_short_text);
     g_test_add_func("/traces/scan/depth-is-limited", depth_is_limited);
-    g_test_add_func("/traces/scan/oddities-are-counted-with-their-first-place", oddities_are_counted_with_their_first_place);
+    g_test_add_func("/traces/scan/oddities-are-counted-with-their-first-place",
+                    oddities_are_counted_with_their_first_place);
     g_test_add_func("/traces/scan/utf8-is-judged-by-the-book", utf8_is_judged_by_the_book);
-    g_test_add_func("/traces/scan/places-count-lines-and-columns-from-one", places_count_lines_and_columns_from_one);
-    g_test_add_func("/traces/index/parts-are-found-in-any-order-and-in-any-pieces", parts_are_found_in_any_order_and_in_any_pieces);
-    g_test_add_func("/traces/index/a-step-that-is-not-json-is-passed-over", a_step_that_is_not_json_is_passed_over);
+    g_test_add_func("/traces/scan/places-count-lines-and-columns-from-one",
+                    places_count_lines_and_columns_from_one);
+    g_test_add_func("/traces/index/parts-are-found-in-any-order-and-in-any-pieces",
+                    parts_are_found_in_any_order_and_in_any_pieces);
+    g_test_add_func("/traces/index/a-step-that-is-not-json-is-passed-over",
+                    a_step_that_is_not_json_is_passed_over);
     g_test_add_func("/traces/probe/version-is-found-at-either-end", version_is_found_at_either_end);
     g_test_add_func("/traces/cursor/walks-members-and-elements", the_cursor_walks_members_and_elements);
     g_test_add_func("/traces/cursor/strings-are-decoded-and-mended", strings_are_decoded_and_mended);

@@ -8,7 +8,8 @@
 
 static const struct psc_open_options whole = {.whole = true};
 
-static enum psc_status try_open(const char *text, size_t n, struct psc_report *report, struct psc_doc **ret, struct psc_error *err)
+static enum psc_status try_open(const char *text, size_t n, struct psc_report *report, struct psc_doc **ret,
+                                struct psc_error *err)
 {
     *ret = NULL;
     memset(err, 0, sizeof *err);
@@ -32,24 +33,32 @@ static bool says(const struct psc_report *report, const char *words)
     return false;
 }
 
-#define NODE(id, op, src) \
-    "{\"id\":" id ",\"name\":\"n" id "\",\"op\":\"" op "\",\"shape\":[4,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\",\"src\":[" src "]}"
-#define GRAPH \
-    "{\"format\":\"minfer-graph\",\"version\":1,\"kind\":\"prefill\",\"model\":\"m\",\"inputs\":[0],\"outputs\":[2]," \
+#define NODE(id, op, src)                                                                                    \
+    "{\"id\":" id ",\"name\":\"n" id "\",\"op\":\"" op                                                       \
+    "\",\"shape\":[4,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\",\"src\":[" src "]}"
+#define GRAPH                                                                                                \
+    "{\"format\":\"minfer-graph\",\"version\":1,\"kind\":\"prefill\",\"model\":\"m\",\"inputs\":[0],"        \
+    "\"outputs\":[2],"                                                                                       \
     "\"nodes\":[" NODE("0", "input", "") "," NODE("1", "silu", "0") "," NODE("2", "add", "1,0") "]}"
-#define REC(id) "{\"id\":" id ",\"dtype\":\"f32\",\"n\":4,\"stride\":1,\"stats\":{\"min\":-1.0,\"max\":1,\"mean\":0.25,\"absmean\":0.5}," \
-                "\"values\":[-1.0,0.5,1.0,0.5]}"
+#define REC(id)                                                                                              \
+    "{\"id\":" id ",\"dtype\":\"f32\",\"n\":4,\"stride\":1,\"stats\":{\"min\":-1.0,\"max\":1,\"mean\":0.25," \
+                  "\"absmean\":0.5},"                                                                        \
+    "\"values\":[-1.0,0.5,1.0,0.5]}"
 #define STEP(records) "{\"token\":null,\"text\":\"\",\"logits_top\":[],\"nodes\":[" records "]}"
-#define TRACE(phases) "{\"format\":\"minfer-trace\",\"version\":1,\"model\":\"m.gguf\",\"prompt\":\"hi\",\"phases\":[" phases "]}"
+#define TRACE(phases)                                                                                        \
+    "{\"format\":\"minfer-trace\",\"version\":1,\"model\":\"m.gguf\",\"prompt\":\"hi\",\"phases\":[" phases  \
+    "]}"
 #define PHASE(steps) "{\"kind\":\"prefill\",\"graph\":" GRAPH ",\"steps\":[" steps "]}"
 
 /* ---- what is there -------------------------------------------------------------------------------- */
 
 static void a_trace_gives_its_phases_and_steps(void)
 {
-    struct psc_doc *doc = open_ok(TRACE(PHASE(STEP(REC("2") "," REC("0") "," REC("1") "," REC("77"))) ","
-                                  "{\"steps\":[{\"token\":9007199254740993,\"text\":\"\\n\\u00e9\",\"logits_top\":[[3,0.5],[-1,0.25]],"
-                                  "\"nodes\":[]}],\"graph\":null,\"kind\":\"decode\"}"));
+    struct psc_doc *doc = open_ok(TRACE(PHASE(STEP(REC("2") "," REC("0") "," REC("1") "," REC(
+        "77"))) ","
+                "{\"steps\":[{\"token\":9007199254740993,\"text\":\"\\n\\u00e9\",\"logits_top\":[[3,0.5],[-1,"
+                "0.25]],"
+                "\"nodes\":[]}],\"graph\":null,\"kind\":\"decode\"}"));
     g_assert_cmpstr(doc->format, ==, "minfer-trace");
     g_assert_cmpstr(doc->model, ==, "m.gguf");
     g_assert_cmpstr(doc->prompt, ==, "hi");
@@ -71,7 +80,8 @@ static void a_trace_gives_its_phases_and_steps(void)
     g_assert_cmpuint(step.records[3].node, ==, PSC_NONE);
     g_assert_true(step.records[0].stats_hash == step.records[1].stats_hash);
     g_assert_true(step.records[0].values_hash == step.records[1].values_hash);
-    g_assert_true(step.records[0].mean == 0.25 && step.records[0].value_n == 4 && step.records[0].values[2] == 1.0f);
+    g_assert_true(step.records[0].mean == 0.25 && step.records[0].value_n == 4 &&
+                  step.records[0].values[2] == 1.0f);
     g_assert_cmpint(psc_doc_load_step(doc, 1, 0, &arena, &step, NULL), ==, PSC_OK);
     g_assert_true(step.has_token && step.token == 9007199254740993);
     g_assert_cmpstr(step.text, ==, "\n\xc3\xa9");
@@ -97,7 +107,8 @@ static void a_graph_alone_is_a_document_of_one_phase(void)
 static void live_documents_open_too(void)
 {
     struct psc_doc *doc = open_ok("{\"format\":\"minfer-live\",\"model\":\"m\",\"phases\":[{\"graph\":" GRAPH
-                                  ",\"kind\":\"prefill\",\"steps\":[]},{\"graph\":" GRAPH ",\"kind\":\"decode\",\"steps\":[]}],\"version\":1}");
+                                  ",\"kind\":\"prefill\",\"steps\":[]},{\"graph\":" GRAPH
+                                  ",\"kind\":\"decode\",\"steps\":[]}],\"version\":1}");
     g_assert_cmpstr(doc->format, ==, "minfer-live");
     g_assert_cmpuint(doc->phase_n, ==, 2);
     g_assert_true(says(&doc->report, "called \"decode\", its graph \"prefill\""));
@@ -106,19 +117,25 @@ static void live_documents_open_too(void)
 
 static void settings_of_a_node_are_understood_and_kept(void)
 {
-    struct psc_doc *doc = open_ok(
-        "{\"format\":\"minfer-graph\",\"nodes\":[" NODE("0", "input", "") ","
-        "{\"id\":1,\"op\":\"rope\",\"src\":[0,0],\"shape\":[4],\"detail\":{\"style\":\"Interleaved\"},"
-        "\"meta\":{\"freq_base\":1000000.0,\"freq_scale\":0.5,\"hd\":64,\"n_head\":14}},"
-        "{\"id\":2,\"op\":\"fused_qkv\",\"src\":[1,0],\"shape\":[4],\"detail\":{\"layer\":3},\"meta\":{\"weight\":\"blk.3.attn_qkv\","
-        "\"bias_q\":\"q\",\"bias_k\":\"k\",\"bias_v\":null,\"kv_elems\":9007199254740993,\"nqt\":896,\"nkt\":128,\"nh\":14,\"nk\":2,"
-        "\"wtype\":\"q5_0\",\"in_dim\":896}},"
-        "{\"id\":3,\"op\":\"attn\",\"src\":[2,1,0],\"shape\":[4],\"detail\":{\"mode\":\"Flash\",\"explicit_span\":true},"
-        "\"meta\":{\"layer\":5,\"scale\":0.125,\"hd_kv\":64,\"n_head_kv\":2}},"
-        "{\"id\":4,\"op\":\"view\",\"src\":[3],\"shape\":[2],\"detail\":{\"offset\":2,\"shape\":[2]}},"
-        "{\"id\":5,\"op\":\"rms_norm\",\"src\":[4],\"shape\":[2],\"detail\":{\"eps\":9.999999974752427e-7},\"meta\":{\"bias\":null,"
-        "\"weight\":\"w\"}},"
-        "{\"id\":6,\"op\":\"scale\",\"src\":[5],\"shape\":[2],\"detail\":{\"scale\":NaN}}],\"outputs\":[6]}");
+    struct psc_doc *doc = open_ok("{\"format\":\"minfer-graph\",\"nodes\":[" NODE(
+        "0", "input",
+        "") ","
+            "{\"id\":1,\"op\":\"rope\",\"src\":[0,0],\"shape\":[4],\"detail\":{\"style\":\"Interleaved\"},"
+            "\"meta\":{\"freq_base\":1000000.0,\"freq_scale\":0.5,\"hd\":64,\"n_head\":14}},"
+            "{\"id\":2,\"op\":\"fused_qkv\",\"src\":[1,0],\"shape\":[4],\"detail\":{\"layer\":3},\"meta\":{"
+            "\"weight\":\"blk.3.attn_qkv\","
+            "\"bias_q\":\"q\",\"bias_k\":\"k\",\"bias_v\":null,\"kv_elems\":9007199254740993,\"nqt\":896,"
+            "\"nkt\":128,\"nh\":14,\"nk\":2,"
+            "\"wtype\":\"q5_0\",\"in_dim\":896}},"
+            "{\"id\":3,\"op\":\"attn\",\"src\":[2,1,0],\"shape\":[4],\"detail\":{\"mode\":\"Flash\","
+            "\"explicit_span\":true},"
+            "\"meta\":{\"layer\":5,\"scale\":0.125,\"hd_kv\":64,\"n_head_kv\":2}},"
+            "{\"id\":4,\"op\":\"view\",\"src\":[3],\"shape\":[2],\"detail\":{\"offset\":2,\"shape\":[2]}},"
+            "{\"id\":5,\"op\":\"rms_norm\",\"src\":[4],\"shape\":[2],\"detail\":{\"eps\":9.999999974752427e-"
+            "7},\"meta\":{\"bias\":null,"
+            "\"weight\":\"w\"}},"
+            "{\"id\":6,\"op\":\"scale\",\"src\":[5],\"shape\":[2],\"detail\":{\"scale\":NaN}}],\"outputs\":["
+            "6]}");
     const struct psc_node_info *n = doc->phases[0].graph->nodes;
     g_assert_cmpint(n[1].params->rope_style, ==, PSC_ROPE_INTERLEAVED);
     g_assert_true(n[1].params->freq_base == 1e6f && n[1].params->freq_scale == 0.5f);
@@ -146,11 +163,17 @@ static const struct {
     unsigned phases, steps;
 } tolerated[] = {
     {"no-version", "{\"format\":\"minfer-trace\",\"phases\":[" PHASE("") "]}", "no \"version\"", 1, 0},
-    {"version-null", "{\"format\":\"minfer-trace\",\"version\":null,\"phases\":[" PHASE("") "]}", "no \"version\"", 1, 0},
-    {"version-last", "{\"phases\":[" PHASE(STEP("")) "],\"prompt\":\"p\",\"format\":\"minfer-trace\",\"version\":1.0}", NULL, 1, 1},
+    {"version-null", "{\"format\":\"minfer-trace\",\"version\":null,\"phases\":[" PHASE("") "]}",
+     "no \"version\"", 1, 0},
+    {"version-last",
+     "{\"phases\":[" PHASE(STEP("")) "],\"prompt\":\"p\",\"format\":\"minfer-trace\",\"version\":1.0}", NULL,
+     1, 1},
     {"no-format-but-phases", "{\"phases\":[" PHASE("") "]}", "no \"format\": read as \"minfer-trace\"", 1, 0},
-    {"no-format-but-nodes", "{\"nodes\":[" NODE("0", "input", "") "],\"outputs\":[0]}", "no \"format\": read as \"minfer-graph\"", 1, 0},
-    {"no-inputs", "{\"format\":\"minfer-graph\",\"version\":1,\"outputs\":[1],\"nodes\":[" NODE("0", "input", "") "," NODE("1", "silu", "0") "]}",
+    {"no-format-but-nodes", "{\"nodes\":[" NODE("0", "input", "") "],\"outputs\":[0]}",
+     "no \"format\": read as \"minfer-graph\"", 1, 0},
+    {"no-inputs",
+     "{\"format\":\"minfer-graph\",\"version\":1,\"outputs\":[1],\"nodes\":[" NODE("0", "input", "") "," NODE(
+         "1", "silu", "0") "]}",
      NULL, 1, 0},
     {"steps-null", TRACE("{\"kind\":null,\"graph\":null,\"steps\":null}"), NULL, 1, 0},
     {"steps-missing", TRACE("{\"graph\":" GRAPH "}"), NULL, 1, 0},
@@ -158,21 +181,32 @@ static const struct {
     {"phase-that-is-none", TRACE("null," PHASE("") ",7"), NULL, 1, 0},
     {"trailing-bytes", TRACE(PHASE("")) " \n{}", "2 bytes after the end of the document", 1, 0},
     {"byte-order-mark", "\xef\xbb\xbf" TRACE(PHASE("")), NULL, 1, 0},
-    {"control-characters", "{\"format\":\"minfer-trace\",\n\"version\":1,\"model\":\"a\x1b\",\"phases\":[" PHASE("") "]}",
+    {"control-characters",
+     "{\"format\":\"minfer-trace\",\n\"version\":1,\"model\":\"a\x1b\",\"phases\":[" PHASE("") "]}",
      "a raw control character in a string, shown as an escape: at line 2, column 23 (byte 48)", 1, 0},
-    {"invalid-utf8", "{\"format\":\"minfer-trace\",\"version\":1,\"model\":\"a\xff\",\"phases\":[" PHASE("") "]}",
+    {"invalid-utf8",
+     "{\"format\":\"minfer-trace\",\"version\":1,\"model\":\"a\xff\",\"phases\":[" PHASE("") "]}",
      "not UTF-8, shown as U+FFFD: at line 1, column 48 (byte 47)", 1, 0},
     {"nan", TRACE(PHASE(STEP("{\"id\":1,\"values\":[NaN,-Infinity]}"))), "NaN or Infinity", 1, 1},
-    {"step-that-is-none", TRACE(PHASE("3," STEP(""))), "steps[0] cannot be read: a step must be an object, not a number", 1, 2},
-    {"step-that-is-no-json", TRACE(PHASE(STEP("") ",{\"nodes\":[1 2]}," STEP(""))), "steps[1] cannot be read: not well-formed JSON", 1, 3},
-    {"cut-in-a-step", "{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[{\"kind\":\"prefill\",\"graph\":" GRAPH ",\"steps\":[" STEP("")
-     "," STEP("") ",{\"nod", "truncated at byte ", 1, 2},
-    {"cut-in-the-second-graph", "{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[" PHASE(STEP("")) ",{\"graph\":{\"nodes\":[", "truncated at byte ",
-     2, 1},
-    {"planscope-no-object", TRACE("{\"graph\":" GRAPH ",\"planscope\":[1],\"steps\":[]}"), "\"planscope\" of a phase holds an array", 1, 0},
-    {"planscope-plan-unusable", TRACE("{\"graph\":" GRAPH ",\"planscope\":{\"plan\":{\"placements\":[{\"node\":5,\"buffer\":1}]}},\"steps\":[]}"),
+    {"step-that-is-none", TRACE(PHASE("3," STEP(""))),
+     "steps[0] cannot be read: a step must be an object, not a number", 1, 2},
+    {"step-that-is-no-json", TRACE(PHASE(STEP("") ",{\"nodes\":[1 2]}," STEP(""))),
+     "steps[1] cannot be read: not well-formed JSON", 1, 3},
+    {"cut-in-a-step",
+     "{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[{\"kind\":\"prefill\",\"graph\":" GRAPH
+     ",\"steps\":[" STEP("") "," STEP("") ",{\"nod",
+     "truncated at byte ", 1, 2},
+    {"cut-in-the-second-graph",
+     "{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[" PHASE(STEP("")) ",{\"graph\":{\"nodes\":[",
+     "truncated at byte ", 2, 1},
+    {"planscope-no-object", TRACE("{\"graph\":" GRAPH ",\"planscope\":[1],\"steps\":[]}"),
+     "\"planscope\" of a phase holds an array", 1, 0},
+    {"planscope-plan-unusable",
+     TRACE("{\"graph\":" GRAPH
+           ",\"planscope\":{\"plan\":{\"placements\":[{\"node\":5,\"buffer\":1}]}},\"steps\":[]}"),
      "planscope.plan is not used", 1, 0},
-    {"planscope-events-unusable", TRACE("{\"planscope\":{\"events\":{\"lanes\":[]}},\"graph\":" GRAPH ",\"steps\":[]}"),
+    {"planscope-events-unusable",
+     TRACE("{\"planscope\":{\"events\":{\"lanes\":[]}},\"graph\":" GRAPH ",\"steps\":[]}"),
      "planscope.events is not used: buffers must be a list of rows, not nothing", 1, 0},
 };
 
@@ -195,10 +229,12 @@ static void oddities_are_tolerated(gconstpointer data)
 
 static void a_step_with_gaps_loads(void)
 {
-    struct psc_doc *doc = open_ok(TRACE(PHASE(
-        "{},{\"nodes\":null},{\"nodes\":[{\"id\":1},{\"id\":0,\"stride\":0,\"n\":0,\"values\":[],\"stats\":null},7,{\"n\":3},"
-        "{\"id\":2,\"stats\":{\"min\":null,\"max\":NaN,\"absmean\":Infinity},\"values\":[1,null,\"x\",-Infinity],\"dtype\":\"odd\"}]},"
-        "{\"nodes\":5},{\"logits_top\":[1,[2],[\"a\",1],[4,null]],\"text\":7,\"token\":\"x\"}")));
+    struct psc_doc *doc = open_ok(
+        TRACE(PHASE("{},{\"nodes\":null},{\"nodes\":[{\"id\":1},{\"id\":0,\"stride\":0,\"n\":0,\"values\":[],"
+                    "\"stats\":null},7,{\"n\":3},"
+                    "{\"id\":2,\"stats\":{\"min\":null,\"max\":NaN,\"absmean\":Infinity},\"values\":[1,null,"
+                    "\"x\",-Infinity],\"dtype\":\"odd\"}]},"
+                    "{\"nodes\":5},{\"logits_top\":[1,[2],[\"a\",1],[4,null]],\"text\":7,\"token\":\"x\"}")));
     struct psc_arena arena = {0};
     struct psc_step step;
     struct psc_error err;
@@ -248,31 +284,50 @@ static const struct {
     {"blank", " \n ", "empty", PSC_ERR_PARSE},
     {"binary", "GGUF\x03", "begins with \"GGUF\\x03\"", PSC_ERR_PARSE},
     {"a-list", "[1,2]", "begins with \"[1,2]\"", PSC_ERR_PARSE},
-    {"another-format", "{\"format\":\"pprof\",\"version\":1}", "format is \"pprof\"; this program reads", PSC_ERR_PARSE},
-    {"a-plan", "{\"format\":\"planscope-plan\",\"placements\":[]}", "a plan alone has no graph", PSC_ERR_PARSE},
-    {"format-no-text", "{\"format\":[1],\"phases\":[]}", "format must be a string, not an array", PSC_ERR_PARSE},
+    {"another-format", "{\"format\":\"pprof\",\"version\":1}", "format is \"pprof\"; this program reads",
+     PSC_ERR_PARSE},
+    {"a-plan", "{\"format\":\"planscope-plan\",\"placements\":[]}", "a plan alone has no graph",
+     PSC_ERR_PARSE},
+    {"format-no-text", "{\"format\":[1],\"phases\":[]}", "format must be a string, not an array",
+     PSC_ERR_PARSE},
     {"nothing-known", "{\"a\":1}", "no \"format\", no \"phases\" and no \"nodes\"", PSC_ERR_PARSE},
-    {"version-2", "{\"format\":\"minfer-trace\",\"phases\":[" PHASE("") "],\"version\":2}", "version 2, this program reads 1", PSC_ERR_PARSE},
-    {"version-text", "{\"format\":\"minfer-trace\",\"version\":\"1\",\"phases\":[]}", "version is a string, this program reads 1", PSC_ERR_PARSE},
-    {"version-half", "{\"format\":\"minfer-trace\",\"version\":1.5,\"phases\":[]}", "version is 1.5, this program reads 1", PSC_ERR_PARSE},
-    {"graph-version-3", TRACE("{\"graph\":{\"version\":3,\"nodes\":[]}}"), "phases[0].graph.version 3, this program reads 1", PSC_ERR_GRAPH},
+    {"version-2", "{\"format\":\"minfer-trace\",\"phases\":[" PHASE("") "],\"version\":2}",
+     "version 2, this program reads 1", PSC_ERR_PARSE},
+    {"version-text", "{\"format\":\"minfer-trace\",\"version\":\"1\",\"phases\":[]}",
+     "version is a string, this program reads 1", PSC_ERR_PARSE},
+    {"version-half", "{\"format\":\"minfer-trace\",\"version\":1.5,\"phases\":[]}",
+     "version is 1.5, this program reads 1", PSC_ERR_PARSE},
+    {"graph-version-3", TRACE("{\"graph\":{\"version\":3,\"nodes\":[]}}"),
+     "phases[0].graph.version 3, this program reads 1", PSC_ERR_GRAPH},
     {"no-phases", "{\"format\":\"minfer-trace\",\"version\":1}", "no phases", PSC_ERR_PARSE},
-    {"comma", "{\"format\":\"minfer-trace\",\n \"version\":1,}", "line 2, column 14 (byte 39): a comma before '}'", PSC_ERR_PARSE},
-    {"cut-early", "{\"format\":\"minfer-trace\",\"phases\":[{\"graph\":{\"nodes\":[", "truncated at byte 54", PSC_ERR_PARSE},
+    {"comma", "{\"format\":\"minfer-trace\",\n \"version\":1,}",
+     "line 2, column 14 (byte 39): a comma before '}'", PSC_ERR_PARSE},
+    {"cut-early", "{\"format\":\"minfer-trace\",\"phases\":[{\"graph\":{\"nodes\":[", "truncated at byte 54",
+     PSC_ERR_PARSE},
     {"cut-graph", "{\"format\":\"minfer-graph\",\"nodes\":[", "truncated at byte 34", PSC_ERR_PARSE},
-    {"graph-no-object", TRACE("{\"graph\":5}"), "phases[0].graph must be an object or null, not a number", PSC_ERR_GRAPH},
-    {"nodes-no-list", "{\"format\":\"minfer-graph\",\"nodes\":{}}", "nodes must be an array, not an object", PSC_ERR_GRAPH},
-    {"nodes-missing", "{\"format\":\"minfer-graph\"}", "nodes must be an array, not nothing", PSC_ERR_GRAPH},
-    {"node-no-object", "{\"format\":\"minfer-graph\",\"nodes\":[4]}", "nodes[0] must be an object, not 4", PSC_ERR_GRAPH},
-    {"id-negative", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":-1,\"shape\":[1]}]}", "nodes[0].id must be a whole number", PSC_ERR_GRAPH},
-    {"id-missing", "{\"format\":\"minfer-graph\",\"nodes\":[{\"shape\":[1]}]}", "nodes[0].id must be a whole number", PSC_ERR_GRAPH},
-    {"id-too-big", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":18446744073709551616,\"shape\":[1]}]}", "not 18446744073709551616", PSC_ERR_GRAPH},
-    {"shape-missing", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":1}]}", "nodes[0].shape must be a list", PSC_ERR_GRAPH},
-    {"shape-of-five", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":1,\"shape\":[1,1,1,1,2]}]}", "nodes[0].shape", PSC_ERR_GRAPH},
-    {"src-text", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":1,\"shape\":[1],\"src\":[\"a\"]}]}", "nodes[0].src", PSC_ERR_GRAPH},
-    {"dangling", "{\"format\":\"minfer-graph\",\"outputs\":[8],\"nodes\":[" NODE("1", "silu", "9") "]}", "src 9 does not exist; output 8 does not exist",
+    {"graph-no-object", TRACE("{\"graph\":5}"), "phases[0].graph must be an object or null, not a number",
      PSC_ERR_GRAPH},
-    {"bad-second-graph", TRACE(PHASE(STEP("")) ",{\"graph\":{\"nodes\":[" NODE("1", "silu", "1") "]}}"), "cycle", PSC_ERR_GRAPH},
+    {"nodes-no-list", "{\"format\":\"minfer-graph\",\"nodes\":{}}", "nodes must be an array, not an object",
+     PSC_ERR_GRAPH},
+    {"nodes-missing", "{\"format\":\"minfer-graph\"}", "nodes must be an array, not nothing", PSC_ERR_GRAPH},
+    {"node-no-object", "{\"format\":\"minfer-graph\",\"nodes\":[4]}", "nodes[0] must be an object, not 4",
+     PSC_ERR_GRAPH},
+    {"id-negative", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":-1,\"shape\":[1]}]}",
+     "nodes[0].id must be a whole number", PSC_ERR_GRAPH},
+    {"id-missing", "{\"format\":\"minfer-graph\",\"nodes\":[{\"shape\":[1]}]}",
+     "nodes[0].id must be a whole number", PSC_ERR_GRAPH},
+    {"id-too-big", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":18446744073709551616,\"shape\":[1]}]}",
+     "not 18446744073709551616", PSC_ERR_GRAPH},
+    {"shape-missing", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":1}]}", "nodes[0].shape must be a list",
+     PSC_ERR_GRAPH},
+    {"shape-of-five", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":1,\"shape\":[1,1,1,1,2]}]}",
+     "nodes[0].shape", PSC_ERR_GRAPH},
+    {"src-text", "{\"format\":\"minfer-graph\",\"nodes\":[{\"id\":1,\"shape\":[1],\"src\":[\"a\"]}]}",
+     "nodes[0].src", PSC_ERR_GRAPH},
+    {"dangling", "{\"format\":\"minfer-graph\",\"outputs\":[8],\"nodes\":[" NODE("1", "silu", "9") "]}",
+     "src 9 does not exist; output 8 does not exist", PSC_ERR_GRAPH},
+    {"bad-second-graph", TRACE(PHASE(STEP("")) ",{\"graph\":{\"nodes\":[" NODE("1", "silu", "1") "]}}"),
+     "cycle", PSC_ERR_GRAPH},
 };
 
 static void bad_input_is_refused_in_one_sentence(gconstpointer data)
@@ -281,7 +336,8 @@ static void bad_input_is_refused_in_one_sentence(gconstpointer data)
     struct psc_doc *doc;
     struct psc_error err;
     struct psc_report report = {0};
-    g_assert_cmpint(try_open(refused[i].text, strlen(refused[i].text), &report, &doc, &err), ==, refused[i].status);
+    g_assert_cmpint(try_open(refused[i].text, strlen(refused[i].text), &report, &doc, &err), ==,
+                    refused[i].status);
     g_assert_null(doc);
     if (!strstr(err.text, refused[i].words))
         g_error("%s: %s", refused[i].name, err.text);
@@ -292,7 +348,8 @@ static void bad_input_is_refused_in_one_sentence(gconstpointer data)
 
 static void every_fault_of_the_nodes_is_reported_in_one_pass(void)
 {
-    static const char text[] = "{\"format\":\"minfer-graph\",\"version\":1,\"nodes\":[{\"id\":1},{\"shape\":[2]},{\"id\":3,\"shape\":[1],\"src\":{}}]}";
+    static const char text[] = "{\"format\":\"minfer-graph\",\"version\":1,\"nodes\":[{\"id\":1},{\"shape\":["
+                               "2]},{\"id\":3,\"shape\":[1],\"src\":{}}]}";
     struct psc_doc *doc;
     struct psc_error err;
     struct psc_report report = {0};
@@ -324,9 +381,12 @@ static void deep_nesting_is_refused_at_once(void)
 /* A trace of the given number of steps. */
 static char *make_trace(unsigned steps, size_t *ret_n)
 {
-    GString *text = g_string_new("{\"format\":\"minfer-trace\",\"model\":\"m\",\"phases\":[{\"graph\":" GRAPH ",\"kind\":\"decode\",\"steps\":[");
+    GString *text = g_string_new("{\"format\":\"minfer-trace\",\"model\":\"m\",\"phases\":[{\"graph\":" GRAPH
+                                 ",\"kind\":\"decode\",\"steps\":[");
     for (unsigned s = 0; s < steps; s++)
-        g_string_append_printf(text, "%s{\"token\":%u,\"text\":\"t%u\",\"logits_top\":[],\"nodes\":[" REC("0") "," REC("1") "," REC("2") "]}",
+        g_string_append_printf(text,
+                               "%s{\"token\":%u,\"text\":\"t%u\",\"logits_top\":[],\"nodes\":[" REC(
+                                   "0") "," REC("1") "," REC("2") "]}",
                                s ? "," : "", s, s);
     g_string_append(text, "]}],\"prompt\":\"x\",\"version\":1}");
     *ret_n = text->len;
@@ -411,7 +471,8 @@ static void opening_can_be_cancelled(void)
     unsigned calls = 0;
     const struct psc_open_options options = {.progress = cancel_at_once, .ctx = &calls, .whole = true};
     struct psc_doc *doc = NULL;
-    g_assert_cmpint(psc_trace_open_memory("t", GRAPH, strlen(GRAPH), &options, NULL, &doc, NULL), ==, PSC_ERR_CANCELLED);
+    g_assert_cmpint(psc_trace_open_memory("t", GRAPH, strlen(GRAPH), &options, NULL, &doc, NULL), ==,
+                    PSC_ERR_CANCELLED);
     g_assert_cmpuint(calls, ==, 1);
     g_assert_null(doc);
 }
@@ -448,7 +509,8 @@ static void what_cannot_be_opened_says_why(void)
 static void a_long_string_is_read_whole(void)
 {
     /* past the size from which it is decoded in pieces; escapes fall on every kind of boundary */
-    GString *text = g_string_new("{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[" PHASE(STEP("")) "],\"prompt\":\"");
+    GString *text = g_string_new(
+        "{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[" PHASE(STEP("")) "],\"prompt\":\"");
     size_t length = 0;
     while (text->len < ((size_t)40 << 20)) {
         g_string_append(text, "0123456789\\n\xc3\xa9\\ud83d\\ude00");
@@ -511,7 +573,8 @@ static void a_public_case_gets_its_answer(gconstpointer data)
     g_assert_cmpint(psc_trace_open(path, &whole, NULL, &doc, &err), ==, cases[i].status);
     unsigned steps = 0;
     for (int w = 0; w < 4 && cases[i].words[w]; w++)
-        g_assert_true(doc ? says(&doc->report, cases[i].words[w]) : strstr(err.text, cases[i].words[w]) != NULL);
+        g_assert_true(doc ? says(&doc->report, cases[i].words[w])
+                          : strstr(err.text, cases[i].words[w]) != NULL);
     for (uint32_t p = 0; doc && p < doc->phase_n; p++) {
         struct psc_arena arena = {0};
         for (uint32_t s = 0; s < psc_doc_step_n(doc, p); s++, steps++) {
@@ -547,7 +610,8 @@ static void the_excerpt_of_a_real_trace_opens(void)
     g_free(path);
 }
 
-/* ---- out of memory -------------------------------------------------------------------------------------- */
+/* ---- out of memory --------------------------------------------------------------------------------------
+ */
 
 static enum psc_status open_and_load(void *data)
 {
@@ -571,14 +635,23 @@ static enum psc_status open_and_load(void *data)
 static void opening_survives_every_failed_allocation(void)
 {
     static char trace[] =
-        "{\"format\":\"minfer-trace\",\"version\":1,\"mine\":{\"a\":1},\"model\":\"m\xff\",\"prompt\":\"p\",\"phases\":[{\"kind\":\"decode\","
-        "\"other\":[1],\"graph\":{\"kind\":\"prefill\",\"inputs\":[0],\"outputs\":[2],\"x\":1,\"nodes\":[" NODE("0", "input", "") ","
-        "{\"id\":1,\"op\":\"rope\",\"src\":[0,0],\"shape\":[4],\"u\":7,\"detail\":{\"style\":\"Interleaved\"},\"meta\":{\"weight\":\"w\",\"hd\":4}},"
-        NODE("2", "add", "1,0") "]},\"planscope\":{\"capture\":\"node\",\"note\":\"n\",\"lesson\":[\"a\",\"b\",\"c\"],\"backend\":\"cpu\","
-        "\"plan\":{\"placements\":[{\"node\":0,\"buffer\":1},{\"node\":1,\"buffer\":2},{\"node\":2,\"buffer\":2}],\"buffers\":[{\"id\":1,"
-        "\"bytes\":16}]},\"events\":{\"backends\":[\"cpu\"],\"lanes\":[[\"cpu\",0]],\"buffers\":[[1,\"b1\",0,\"input\",16,0]],"
-        "\"values\":[[\"fill\",\"x\",0,0,-1,0,null,0,16,false,false]],\"events\":[[\"fill\",-1,null,0,0,0,0,0,16,null,null,0,0,0,0]],"
-        "\"positions\":3}},\"steps\":[" STEP(REC("2") "," REC("0")) "," STEP("") "]}]}";
+        "{\"format\":\"minfer-trace\",\"version\":1,\"mine\":{\"a\":1},\"model\":\"m\xff\",\"prompt\":\"p\","
+        "\"phases\":[{\"kind\":\"decode\","
+        "\"other\":[1],\"graph\":{\"kind\":\"prefill\",\"inputs\":[0],\"outputs\":[2],\"x\":1,\"nodes\":"
+        "[" NODE("0", "input",
+                 "") ","
+                     "{\"id\":1,\"op\":\"rope\",\"src\":[0,0],\"shape\":[4],\"u\":7,\"detail\":{\"style\":"
+                     "\"Interleaved\"},\"meta\":{\"weight\":\"w\",\"hd\":4}}," NODE(
+                         "2", "add", "1,0") "]},\"planscope\":{\"capture\":\"node\",\"note\":\"n\","
+                                            "\"lesson\":[\"a\",\"b\",\"c\"],\"backend\":\"cpu\","
+                                            "\"plan\":{\"placements\":[{\"node\":0,\"buffer\":1},{\"node\":1,"
+                                            "\"buffer\":2},{\"node\":2,\"buffer\":2}],\"buffers\":[{\"id\":1,"
+                                            "\"bytes\":16}]},\"events\":{\"backends\":[\"cpu\"],\"lanes\":[["
+                                            "\"cpu\",0]],\"buffers\":[[1,\"b1\",0,\"input\",16,0]],"
+                                            "\"values\":[[\"fill\",\"x\",0,0,-1,0,null,0,16,false,false]],"
+                                            "\"events\":[[\"fill\",-1,null,0,0,0,0,0,16,null,null,0,0,0,0]],"
+                                            "\"positions\":3}},\"steps\":[" STEP(
+                                                REC("2") "," REC("0")) "," STEP("") "]}]}";
     struct psc_doc *doc = open_ok(trace);
     g_assert_nonnull(doc->phases[0].plan);
     g_assert_nonnull(doc->phases[0].story);
@@ -592,9 +665,11 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/traces/read/a-trace-gives-its-phases-and-steps", a_trace_gives_its_phases_and_steps);
-    g_test_add_func("/traces/read/a-graph-alone-is-a-document-of-one-phase", a_graph_alone_is_a_document_of_one_phase);
+    g_test_add_func("/traces/read/a-graph-alone-is-a-document-of-one-phase",
+                    a_graph_alone_is_a_document_of_one_phase);
     g_test_add_func("/traces/read/live-documents-open-too", live_documents_open_too);
-    g_test_add_func("/traces/read/settings-of-a-node-are-understood-and-kept", settings_of_a_node_are_understood_and_kept);
+    g_test_add_func("/traces/read/settings-of-a-node-are-understood-and-kept",
+                    settings_of_a_node_are_understood_and_kept);
     for (size_t i = 0; i < G_N_ELEMENTS(tolerated); i++) {
         char *path = g_strdup_printf("/traces/read/tolerated/%s", tolerated[i].name);
         g_test_add_data_func(path, GSIZE_TO_POINTER(i), oddities_are_tolerated);
@@ -607,10 +682,13 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, GSIZE_TO_POINTER(i), bad_input_is_refused_in_one_sentence);
         g_free(path);
     }
-    g_test_add_func("/traces/read/every-fault-of-the-nodes-is-reported-in-one-pass", every_fault_of_the_nodes_is_reported_in_one_pass);
+    g_test_add_func("/traces/read/every-fault-of-the-nodes-is-reported-in-one-pass",
+                    every_fault_of_the_nodes_is_reported_in_one_pass);
     g_test_add_func("/traces/read/deep-nesting-is-refused-at-once", deep_nesting_is_refused_at_once);
-    g_test_add_func("/traces/read/the-first-step-is-there-before-the-scan-ends", the_first_step_is_there_before_the_scan_ends);
-    g_test_add_func("/traces/read/steps-load-while-another-thread-scans", steps_load_while_another_thread_scans);
+    g_test_add_func("/traces/read/the-first-step-is-there-before-the-scan-ends",
+                    the_first_step_is_there_before_the_scan_ends);
+    g_test_add_func("/traces/read/steps-load-while-another-thread-scans",
+                    steps_load_while_another_thread_scans);
     g_test_add_func("/traces/read/opening-can-be-cancelled", opening_can_be_cancelled);
     g_test_add_func("/traces/read/a-fault-far-behind-stops-the-scan-and-keeps-what-was-found",
                     a_fault_far_behind_stops_the_scan_and_keeps_what_was_found);
@@ -622,6 +700,7 @@ int main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/traces/read/the-excerpt-of-a-real-trace-opens", the_excerpt_of_a_real_trace_opens);
-    g_test_add_func("/traces/read/oom/opening-survives-every-failed-allocation", opening_survives_every_failed_allocation);
+    g_test_add_func("/traces/read/oom/opening-survives-every-failed-allocation",
+                    opening_survives_every_failed_allocation);
     return g_test_run();
 }

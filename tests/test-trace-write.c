@@ -19,7 +19,8 @@ static struct psc_doc *open_text(const char *text, size_t n)
 
 /* ---- graphs -------------------------------------------------------------------------------------- */
 
-/* The published graphs come from a generator in the shared folder; without it, or python, nothing to compare. */
+/* The published graphs come from a generator in the shared folder; without it, or python, nothing to compare.
+ */
 static char *published(const char *arguments, gsize *ret_n)
 {
     char *script = test_shared_path("tools/gen_minfer_graph.py"), *out = NULL;
@@ -47,7 +48,8 @@ static void a_published_graph_comes_out_byte_for_byte(gconstpointer data)
     struct psc_doc *doc = open_text(text, n);
     struct psc_text out = {0};
     struct psc_error err;
-    g_assert_cmpint(psc_graph_write(&doc->phases[0], strstr(arguments, "--pretty") != NULL, &out, &err), ==, PSC_OK);
+    g_assert_cmpint(psc_graph_write(&doc->phases[0], strstr(arguments, "--pretty") != NULL, &out, &err), ==,
+                    PSC_OK);
     g_assert_cmpuint(out.n, ==, n);
     g_assert_cmpint(memcmp(out.s, text, n), ==, 0);
     psc_text_release(&out);
@@ -55,28 +57,34 @@ static void a_published_graph_comes_out_byte_for_byte(gconstpointer data)
     g_free(text);
 }
 
-static const char odd_graph[] =
-    "{\"version\":1,\"nodes\":["
-    "{\"zeta\":{\"k\":[1.50,{}]},\"src\":[],\"shape\":[6,2],\"op\":\"input\",\"id\":18446744073709551615,\"dtype\":\"f32\","
-    "\"alpha\":NaN,\"note\":\"a\\u0041\"},"
-    "{\"id\":9007199254740993,\"op\":\"wobble\",\"name\":\"w\\n\",\"src\":[18446744073709551615],\"shape\":[6,2,1,1],"
-    "\"detail\":{\"eps\":1.0E-06,\"n\":12345678901234567890},\"meta\":{\"weight\":null},\"backend\":\"cpu\",\"dtype\":\"f32\"}],"
-    "\"outputs\":[9007199254740993],\"author\":\"us\",\"kind\":\"prefill\"}";
+static const char odd_graph[] = "{\"version\":1,\"nodes\":["
+                                "{\"zeta\":{\"k\":[1.50,{}]},\"src\":[],\"shape\":[6,2],\"op\":\"input\","
+                                "\"id\":18446744073709551615,\"dtype\":\"f32\","
+                                "\"alpha\":NaN,\"note\":\"a\\u0041\"},"
+                                "{\"id\":9007199254740993,\"op\":\"wobble\",\"name\":\"w\\n\",\"src\":["
+                                "18446744073709551615],\"shape\":[6,2,1,1],"
+                                "\"detail\":{\"eps\":1.0E-06,\"n\":12345678901234567890},\"meta\":{"
+                                "\"weight\":null},\"backend\":\"cpu\",\"dtype\":\"f32\"}],"
+                                "\"outputs\":[9007199254740993],\"author\":\"us\",\"kind\":\"prefill\"}";
 
 static void unknown_keys_and_spellings_are_kept(void)
 {
     struct psc_doc *doc = open_text(odd_graph, strlen(odd_graph));
     struct psc_text out = {0};
     g_assert_cmpint(psc_graph_write(&doc->phases[0], false, &out, NULL), ==, PSC_OK);
-    g_assert_cmpstr(out.s, ==,
-                    "{\"author\":\"us\",\"format\":\"minfer-graph\",\"inputs\":[18446744073709551615],\"kind\":\"prefill\","
-                    "\"model\":\"\",\"nodes\":["
-                    "{\"alpha\":null,\"backend\":null,\"detail\":{},\"dtype\":\"f32\",\"id\":18446744073709551615,\"meta\":{},"
-                    "\"name\":\"\",\"note\":\"a\\u0041\",\"op\":\"input\",\"shape\":[6,2,1,1],\"src\":[],"
-                    "\"zeta\":{\"k\":[1.50,{}]}},"
-                    "{\"backend\":\"cpu\",\"detail\":{\"eps\":1.0E-06,\"n\":12345678901234567890},\"dtype\":\"f32\","
-                    "\"id\":9007199254740993,\"meta\":{\"weight\":null},\"name\":\"w\\n\",\"op\":\"wobble\",\"shape\":[6,2,1,1],"
-                    "\"src\":[18446744073709551615]}],\"outputs\":[9007199254740993],\"version\":1}");
+    g_assert_cmpstr(
+        out.s, ==,
+        "{\"author\":\"us\",\"format\":\"minfer-graph\",\"inputs\":[18446744073709551615],\"kind\":"
+        "\"prefill\","
+        "\"model\":\"\",\"nodes\":["
+        "{\"alpha\":null,\"backend\":null,\"detail\":{},\"dtype\":\"f32\",\"id\":18446744073709551615,"
+        "\"meta\":{},"
+        "\"name\":\"\",\"note\":\"a\\u0041\",\"op\":\"input\",\"shape\":[6,2,1,1],\"src\":[],"
+        "\"zeta\":{\"k\":[1.50,{}]}},"
+        "{\"backend\":\"cpu\",\"detail\":{\"eps\":1.0E-06,\"n\":12345678901234567890},\"dtype\":\"f32\","
+        "\"id\":9007199254740993,\"meta\":{\"weight\":null},\"name\":\"w\\n\",\"op\":\"wobble\",\"shape\":[6,"
+        "2,1,1],"
+        "\"src\":[18446744073709551615]}],\"outputs\":[9007199254740993],\"version\":1}");
     /* and once more: a fixed point */
     struct psc_doc *again = open_text(out.s, out.n);
     struct psc_text second = {0};
@@ -99,7 +107,8 @@ static bool collect(void *ctx, const char *bytes, size_t n)
 
 static char *sample(const char *name, gsize *ret_n)
 {
-    char *relative = g_build_filename("traces", "samples", name, NULL), *path = test_source_path(relative), *text = NULL;
+    char *relative = g_build_filename("traces", "samples", name, NULL), *path = test_source_path(relative),
+         *text = NULL;
     g_assert_true(g_file_get_contents(path, &text, ret_n, NULL));
     g_free(relative);
     g_free(path);
@@ -117,7 +126,8 @@ static void a_sample_comes_out_as_it_is(gconstpointer data)
     while (n && text[n - 1] == '\n') /* the file may end its line */
         n--;
     g_assert_cmpuint(out.n, ==, n);
-    /* Metal records its inputs first, a step gives its records in execution order: the same bytes in another order. */
+    /* Metal records its inputs first, a step gives its records in execution order: the same bytes in another
+     * order. */
     if (!strstr(data, "metal.json"))
         g_assert_cmpint(memcmp(out.s, text, n), ==, 0);
     struct psc_doc *again = open_text(out.s, out.n);
@@ -132,20 +142,28 @@ static void a_sample_comes_out_as_it_is(gconstpointer data)
 }
 
 static const char small_trace[] =
-    "{\"format\":\"minfer-trace\",\"version\":1,\"model\":\"m\",\"prompt\":\"p\",\"phases\":[{\"kind\":\"decode\",\"graph\":{"
-    "\"format\":\"minfer-graph\",\"version\":1,\"model\":\"m\",\"kind\":\"decode\",\"inputs\":[3],\"outputs\":[9],\"nodes\":["
-    "{\"id\":3,\"name\":\"x\",\"op\":\"input\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\",\"src\":[],"
+    "{\"format\":\"minfer-trace\",\"version\":1,\"model\":\"m\",\"prompt\":\"p\",\"phases\":[{\"kind\":"
+    "\"decode\",\"graph\":{"
+    "\"format\":\"minfer-graph\",\"version\":1,\"model\":\"m\",\"kind\":\"decode\",\"inputs\":[3],"
+    "\"outputs\":[9],\"nodes\":["
+    "{\"id\":3,\"name\":\"x\",\"op\":\"input\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\","
+    "\"backend\":\"cpu\",\"src\":[],"
     "\"meta\":{}},"
-    "{\"id\":5,\"name\":\"s\",\"op\":\"silu\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\",\"src\":[3],"
+    "{\"id\":5,\"name\":\"s\",\"op\":\"silu\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\","
+    "\"backend\":\"cpu\",\"src\":[3],"
     "\"meta\":{}},"
-    "{\"id\":7,\"name\":\"m\",\"op\":\"matmul\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\","
+    "{\"id\":7,\"name\":\"m\",\"op\":\"matmul\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\","
+    "\"backend\":\"cpu\","
     "\"src\":[5],\"meta\":{}},"
-    "{\"id\":9,\"name\":\"a, \\\"b\\\"\",\"op\":\"add\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\","
+    "{\"id\":9,\"name\":\"a, "
+    "\\\"b\\\"\",\"op\":\"add\",\"detail\":{},\"shape\":[64,1,1,1],\"dtype\":\"f32\",\"backend\":\"cpu\","
     "\"src\":[7,3],\"meta\":{}}]},"
-    "\"planscope\":{\"capture\":\"split\",\"slots\":\"random\",\"slots_seed\":18446744073709551615,\"backend\":\"cuda\","
+    "\"planscope\":{\"capture\":\"split\",\"slots\":\"random\",\"slots_seed\":18446744073709551615,"
+    "\"backend\":\"cuda\","
     "\"note\":\"look\",\"lesson\":[\"why?\",\"there\",\"so\"]},\"mine\":[1,2],"
     "\"steps\":[{\"token\":5,\"text\":\" t\",\"logits_top\":[[7,0.5]],\"nodes\":["
-    "{\"id\":5,\"dtype\":\"f32\",\"n\":64,\"stride\":1,\"stats\":{\"min\":null,\"max\":1.5,\"mean\":0.1,\"absmean\":0.2},"
+    "{\"id\":5,\"dtype\":\"f32\",\"n\":64,\"stride\":1,\"stats\":{\"min\":null,\"max\":1.5,\"mean\":0.1,"
+    "\"absmean\":0.2},"
     "\"values\":[0.1,null,-2.5]},{\"id\":3,\"dtype\":\"f32\",\"n\":0,\"stride\":0}]}]}]}";
 
 static struct psc_plan *plan_of(struct psc_arena *arena, const struct psc_graph *graph)
@@ -203,20 +221,22 @@ static void assert_same_story(const struct psc_story *a, const struct psc_story 
     for (uint32_t i = 0; i < a->event_n; i++) {
         const struct psc_event *x = &a->events[i], *y = &b->events[i];
         g_assert_true(x->lo == y->lo && x->hi == y->hi && x->value == y->value && x->version == y->version &&
-                      x->buffer == y->buffer && x->generation == y->generation && x->node == y->node && x->peer == y->peer &&
-                      x->cause == y->cause && x->position == y->position && x->run == y->run && x->phase == y->phase &&
-                      x->lane == y->lane && x->operand == y->operand && x->kind == y->kind);
+                      x->buffer == y->buffer && x->generation == y->generation && x->node == y->node &&
+                      x->peer == y->peer && x->cause == y->cause && x->position == y->position &&
+                      x->run == y->run && x->phase == y->phase && x->lane == y->lane &&
+                      x->operand == y->operand && x->kind == y->kind);
     }
     for (uint32_t i = 0; i < a->value_n; i++) {
         const struct psc_value *x = &a->values[i], *y = &b->values[i];
-        g_assert_true(x->kind == y->kind && x->backend == y->backend && x->is_view == y->is_view && x->is_output == y->is_output &&
-                      x->slot == y->slot && x->layer == y->layer && x->node == y->node && x->of == y->of &&
-                      x->offset == y->offset && x->bytes == y->bytes);
+        g_assert_true(x->kind == y->kind && x->backend == y->backend && x->is_view == y->is_view &&
+                      x->is_output == y->is_output && x->slot == y->slot && x->layer == y->layer &&
+                      x->node == y->node && x->of == y->of && x->offset == y->offset && x->bytes == y->bytes);
         g_assert_cmpstr(x->name, ==, y->name);
     }
     for (uint32_t i = 0; i < a->buffer_n; i++) {
         const struct psc_buffer *x = &a->buffers[i], *y = &b->buffers[i];
-        g_assert_true(x->id == y->id && x->backend == y->backend && x->role == y->role && x->bytes == y->bytes && x->base == y->base);
+        g_assert_true(x->id == y->id && x->backend == y->backend && x->role == y->role &&
+                      x->bytes == y->bytes && x->base == y->base);
         g_assert_cmpstr(x->name, ==, y->name);
     }
 }
@@ -230,7 +250,8 @@ static void check_plan_and_events(const char *text, size_t n)
     g_assert_cmpuint(doc->phase_n, <=, 8);
     for (uint32_t p = 0; p < doc->phase_n; p++) {
         plans[p] = plan_of(&arena, doc->phases[p].graph);
-        g_assert_cmpint(psc_plan_lower(&arena, doc->phases[p].graph, plans[p], &stories[p], NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_plan_lower(&arena, doc->phases[p].graph, plans[p], &stories[p], NULL), ==,
+                        PSC_OK);
     }
     struct psc_text out = {0};
     g_assert_cmpint(psc_trace_write(doc, plans, stories, false, collect, &out, NULL), ==, PSC_OK);
@@ -303,13 +324,19 @@ static void a_plan_is_written_in_the_documented_form(void)
     struct psc_plan *plan = plan_of(&arena, doc->phases[0].graph);
     struct psc_text out = {0};
     g_assert_cmpint(psc_plan_write(doc->phases[0].graph, plan, false, &out, NULL), ==, PSC_OK);
-    g_assert_true(g_str_has_prefix(out.s, "{\"format\":\"planscope-plan\",\"version\":1,\"executor\":\"serial\",\"planner\":\"pool\","
-                                          "\"mode\":\"upstream\",\"options\":{\"size\":\"class\",\"slots\":\"lowest\","
-                                          "\"order\":\"build\",\"faults\":[]},\"figures\":{\"nodes\":4,"));
-    static const char *const keys[] = {"\"peak\":{\"at\":",       "\"contributors\":[{\"node\":3,\"bytes\":256}",
-                                       "\"buffers\":[{\"id\":0,", "\"nodes\":[{\"id\":3,\"name\":\"x\",\"backend\":\"cpu\",",
-                                       "\"reason\":{\"code\":\"input\"", "\"refused\":[", "\"copies\":[]",
-                                       "\"splits\":[{\"backend\":\"cpu\",\"first\":0,\"last\":3}]", "\"placements\":[{\"node\":3,"};
+    g_assert_true(g_str_has_prefix(
+        out.s, "{\"format\":\"planscope-plan\",\"version\":1,\"executor\":\"serial\",\"planner\":\"pool\","
+               "\"mode\":\"upstream\",\"options\":{\"size\":\"class\",\"slots\":\"lowest\","
+               "\"order\":\"build\",\"faults\":[]},\"figures\":{\"nodes\":4,"));
+    static const char *const keys[] = {"\"peak\":{\"at\":",
+                                       "\"contributors\":[{\"node\":3,\"bytes\":256}",
+                                       "\"buffers\":[{\"id\":0,",
+                                       "\"nodes\":[{\"id\":3,\"name\":\"x\",\"backend\":\"cpu\",",
+                                       "\"reason\":{\"code\":\"input\"",
+                                       "\"refused\":[",
+                                       "\"copies\":[]",
+                                       "\"splits\":[{\"backend\":\"cpu\",\"first\":0,\"last\":3}]",
+                                       "\"placements\":[{\"node\":3,"};
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
         g_assert_nonnull(strstr(out.s, keys[i]));
     struct psc_foreign foreign;
@@ -328,9 +355,12 @@ static void a_plan_as_csv_quotes_what_must_be_quoted(void)
     struct psc_doc *doc = open_text(small_trace, strlen(small_trace));
     struct psc_arena arena = {0};
     struct psc_text out = {0};
-    g_assert_cmpint(psc_plan_write_csv(doc->phases[0].graph, plan_of(&arena, doc->phases[0].graph), &out, NULL), ==, PSC_OK);
-    g_assert_true(g_str_has_prefix(out.s, "position,id,name,op,backend,shape,bytes,buffer,offset,length,first,last,reason\r\n"
-                                          "0,3,x,input,cpu,64x1x1x1,256,"));
+    g_assert_cmpint(
+        psc_plan_write_csv(doc->phases[0].graph, plan_of(&arena, doc->phases[0].graph), &out, NULL), ==,
+        PSC_OK);
+    g_assert_true(g_str_has_prefix(
+        out.s, "position,id,name,op,backend,shape,bytes,buffer,offset,length,first,last,reason\r\n"
+               "0,3,x,input,cpu,64x1x1x1,256,"));
     g_assert_nonnull(strstr(out.s, "\r\n3,9,\"a, \"\"b\"\"\",add,cpu,64x1x1x1,256,"));
     char **lines = g_strsplit(out.s, "\r\n", 0);
     g_assert_cmpuint(g_strv_length(lines), ==, 6); /* header, four nodes, nothing after the last line end */
@@ -342,9 +372,11 @@ static void a_plan_as_csv_quotes_what_must_be_quoted(void)
 
 static void foreign_plans_are_read_with_what_they_have(void)
 {
-    static const char text[] = "{\"placements\":[{\"node\":9007199254740993,\"buffer\":\"A\",\"offset\":16},{\"buffer\":7,\"node\":2}],"
-                               "\"buffers\":[{\"id\":7,\"bytes\":64},{\"id\":\"A\",\"backend\":\"cpu\"}],\"executor\":\"level\","
-                               "\"rerun\":true,\"who\":\"else\"}";
+    static const char text[] =
+        "{\"placements\":[{\"node\":9007199254740993,\"buffer\":\"A\",\"offset\":16},{\"buffer\":7,\"node\":"
+        "2}],"
+        "\"buffers\":[{\"id\":7,\"bytes\":64},{\"id\":\"A\",\"backend\":\"cpu\"}],\"executor\":\"level\","
+        "\"rerun\":true,\"who\":\"else\"}";
     struct psc_arena arena = {0};
     struct psc_foreign f;
     g_assert_cmpint(psc_plan_read_memory(&arena, "p", text, strlen(text), &f, NULL), ==, PSC_OK);
@@ -375,9 +407,11 @@ static void a_wrong_plan_says_what_is_wrong(void)
         {"{\"format\":\"minfer-graph\",\"placements\":[]}", "planscope-plan"},
         {"{\"version\":2,\"placements\":[]}", "version 2, this program reads 1"},
         {"{\"executor\":\"fast\",\"placements\":[]}", "\"serial\" or \"level\""},
-        {"{\"placements\":[{\"node\":1,\"buffer\":\"a\"},{\"node\":-1,\"buffer\":\"a\"}]}", "placements[1].node must be a node id, not -1"},
+        {"{\"placements\":[{\"node\":1,\"buffer\":\"a\"},{\"node\":-1,\"buffer\":\"a\"}]}",
+         "placements[1].node must be a node id, not -1"},
         {"{\"placements\":[{\"node\":1}]}", "placements[0].buffer must be a buffer's id, not nothing"},
-        {"{\"placements\":[{\"node\":1,\"buffer\":\"a\",\"offset\":1.5}]}", "placements[0].offset must be a whole number of bytes, not 1.5"},
+        {"{\"placements\":[{\"node\":1,\"buffer\":\"a\",\"offset\":1.5}]}",
+         "placements[0].offset must be a whole number of bytes, not 1.5"},
         {"{\"placements\":[],\"buffers\":[{\"bytes\":3}]}", "buffers[0].id"},
         {"{\"placements\":[{\"node\":1,}]}", "line 1, column 26 (byte 25)"},
     };
@@ -385,7 +419,8 @@ static void a_wrong_plan_says_what_is_wrong(void)
         struct psc_arena arena = {0};
         struct psc_foreign f;
         struct psc_error err = {0};
-        g_assert_cmpint(psc_plan_read_memory(&arena, "p.json", rows[i].text, strlen(rows[i].text), &f, &err), ==, PSC_ERR_PARSE);
+        g_assert_cmpint(psc_plan_read_memory(&arena, "p.json", rows[i].text, strlen(rows[i].text), &f, &err),
+                        ==, PSC_ERR_PARSE);
         g_assert_true(g_str_has_prefix(err.text, "p.json: "));
         if (!strstr(err.text, rows[i].words))
             g_error("row %zu: %s", i, err.text);
@@ -458,8 +493,13 @@ static void writing_survives_every_failed_allocation(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const graphs[] = {"prefill", "decode", "prefill --pretty", "decode --pretty", "prefill cpu",
-                                         "decode cpu --unfused --pretty", "prefill --tokens 440 --layers 3"};
+    static const char *const graphs[] = {"prefill",
+                                         "decode",
+                                         "prefill --pretty",
+                                         "decode --pretty",
+                                         "prefill cpu",
+                                         "decode cpu --unfused --pretty",
+                                         "prefill --tokens 440 --layers 3"};
     static const char *const samples[] = {"chain.json", "parallel.json", "qwen2.5-0.5b-440-cuda-cpu.json",
                                           "qwen2.5-0.5b-metal.json", "qwen2.5-0.5b-per-node.json"};
     g_test_init(&argc, &argv, NULL);
@@ -474,16 +514,21 @@ int main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/traces/write/unknown-keys-and-spellings-are-kept", unknown_keys_and_spellings_are_kept);
-    g_test_add_func("/traces/write/settings-and-unknown-keys-of-a-phase-are-kept", settings_and_unknown_keys_of_a_phase_are_kept);
+    g_test_add_func("/traces/write/settings-and-unknown-keys-of-a-phase-are-kept",
+                    settings_and_unknown_keys_of_a_phase_are_kept);
     g_test_add_func("/traces/write/plan-and-events-come-back", plan_and_events_come_back);
     g_test_add_func("/traces/write/plan-and-events-of-a-graph-with-splits-come-back",
                     plan_and_events_of_a_graph_with_splits_come_back);
     g_test_add_func("/traces/write/a-full-disk-is-an-error", a_full_disk_is_an_error);
-    g_test_add_func("/traces/plan/is-written-in-the-documented-form", a_plan_is_written_in_the_documented_form);
-    g_test_add_func("/traces/plan/as-csv-quotes-what-must-be-quoted", a_plan_as_csv_quotes_what_must_be_quoted);
-    g_test_add_func("/traces/plan/foreign-plans-are-read-with-what-they-have", foreign_plans_are_read_with_what_they_have);
+    g_test_add_func("/traces/plan/is-written-in-the-documented-form",
+                    a_plan_is_written_in_the_documented_form);
+    g_test_add_func("/traces/plan/as-csv-quotes-what-must-be-quoted",
+                    a_plan_as_csv_quotes_what_must_be_quoted);
+    g_test_add_func("/traces/plan/foreign-plans-are-read-with-what-they-have",
+                    foreign_plans_are_read_with_what_they_have);
     g_test_add_func("/traces/plan/a-wrong-plan-says-what-is-wrong", a_wrong_plan_says_what_is_wrong);
     g_test_add_func("/traces/file/is-replaced-whole-or-not-at-all", a_file_is_replaced_whole_or_not_at_all);
-    g_test_add_func("/traces/write/oom/writing-survives-every-failed-allocation", writing_survives_every_failed_allocation);
+    g_test_add_func("/traces/write/oom/writing-survives-every-failed-allocation",
+                    writing_survives_every_failed_allocation);
     return g_test_run();
 }

@@ -37,7 +37,8 @@ static const char *find_structure(const char *p, const char *end)
     for (; end - p >= 16; p += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
         __m128i y = _mm_or_si128(x, fold);
-        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_or_si128(_mm_cmpeq_epi8(y, open), _mm_cmpeq_epi8(y, close)));
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(x, quote),
+                                   _mm_or_si128(_mm_cmpeq_epi8(y, open), _mm_cmpeq_epi8(y, close)));
         unsigned mask = (unsigned)_mm_movemask_epi8(hit);
         if (mask)
             return p + __builtin_ctz(mask);
@@ -302,7 +303,8 @@ size_t psc_string_decode(const char *s, size_t n, size_t *at, size_t piece, char
             break;
         char decoded[8] = {s[i]};
         size_t decoded_n = 1;
-        i += s[i] == '"' ? 1 : decode_special(s + i, n - i, decoded, &decoded_n); /* a quote only in broken text */
+        /* a quote stands here only in broken text */
+        i += s[i] == '"' ? 1 : decode_special(s + i, n - i, decoded, &decoded_n);
         if (out)
             memcpy(out + length, decoded, decoded_n);
         length += decoded_n;

@@ -36,10 +36,23 @@ size_t psc_cursor_count(struct psc_cursor c);
 struct psc_slice psc_slice_find(struct psc_slice object, const char *key);
 
 bool psc_slice_is_key(struct psc_slice key, const char *name); /* escapes in the key are understood */
-static inline bool psc_slice_is_object(struct psc_slice v) { return v.n && v.s[0] == '{'; }
-static inline bool psc_slice_is_array(struct psc_slice v) { return v.n && v.s[0] == '['; }
-static inline bool psc_slice_is_string(struct psc_slice v) { return v.n && v.s[0] == '"'; }
-static inline bool psc_slice_is_null(struct psc_slice v) { return !v.n || v.s[0] == 'n'; } /* or absent */
+static inline bool psc_slice_is_object(struct psc_slice v)
+{
+    return v.n && v.s[0] == '{';
+}
+static inline bool psc_slice_is_array(struct psc_slice v)
+{
+    return v.n && v.s[0] == '[';
+}
+static inline bool psc_slice_is_string(struct psc_slice v)
+{
+    return v.n && v.s[0] == '"';
+}
+/* null, or absent */
+static inline bool psc_slice_is_null(struct psc_slice v)
+{
+    return !v.n || v.s[0] == 'n';
+}
 bool psc_slice_is_number(struct psc_slice v); /* NaN and Infinity are none */
 bool psc_slice_is_true(struct psc_slice v);
 /* "a number", "null" ...: for messages. */
@@ -52,12 +65,12 @@ bool psc_slice_i64(struct psc_slice v, int64_t *ret);
 double psc_slice_f64(struct psc_slice v);
 float psc_slice_f32(struct psc_slice v); /* the quick form, for samples */
 
-/* The text of a string, decoded to UTF-8 in the arena; NULL when v is no string (ret_nomem tells an exhausted heap
- * apart; it is only ever set). Invalid UTF-8, lone surrogates: U+FFFD. Raw control characters and \u0000 become
- * visible escapes ("\x1b"). */
+/* The text of a string, decoded to UTF-8 in the arena; NULL when v is no string (ret_nomem tells an exhausted
+ * heap apart; it is only ever set). Invalid UTF-8, lone surrogates: U+FFFD. Raw control characters and \u0000
+ * become visible escapes ("\x1b"). */
 const char *psc_slice_string(struct psc_arena *arena, struct psc_slice v, bool *ret_nomem);
-/* The decoder behind it, in pieces: decodes about `piece` bytes of s[0..n) (a string without its quotes) from *at on,
- * moves *at, and returns the bytes put into out (NULL: only counted). */
+/* The decoder behind it, in pieces: decodes about `piece` bytes of s[0..n) (a string without its quotes) from
+ * *at on, moves *at, and returns the bytes put into out (NULL: only counted). */
 size_t psc_string_decode(const char *s, size_t n, size_t *at, size_t piece, char *out);
 /* Any value as compact JSON text (see psc_json_raw). */
 const char *psc_slice_json(struct psc_arena *arena, struct psc_slice v, bool *ret_nomem);

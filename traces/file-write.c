@@ -41,8 +41,8 @@ enum psc_status psc_file_write(const char *path, const char *bytes, size_t n, st
         return psc_fail_nomem(reterr);
     }
     fd = open(temporary.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd >= 0 && replaces)
-        (void)!fchmod(fd, info.st_mode & 07777); /* a file that is replaced keeps who may read it, if we may say so */
+    if (fd >= 0 && replaces) /* a file that is replaced keeps who may read it, if we may say so */
+        (void)!fchmod(fd, info.st_mode & 07777);
     if (fd < 0 || !write_all(fd, bytes, n) || fsync(fd) != 0)
         status = psc_fail(reterr, PSC_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
     if (fd >= 0 && close(fd) != 0 && status == PSC_OK)

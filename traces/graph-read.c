@@ -31,21 +31,37 @@ static const struct {
     enum field_type type;
     size_t at;
 } fields[] = {
-#define FIELD(key, type, member) {key, type, offsetof(struct psc_params, member)}
-    FIELD("eps", FIELD_F32, eps),           FIELD("freq_base", FIELD_F32, freq_base),
+#define FIELD(key, type, member)                                                                             \
+    {                                                                                                        \
+        key, type, offsetof(struct psc_params, member)                                                       \
+    }
+    FIELD("eps", FIELD_F32, eps),
+    FIELD("freq_base", FIELD_F32, freq_base),
     FIELD("freq_scale", FIELD_F32, freq_scale),
-    FIELD("hd", FIELD_U64, hd),             FIELD("nh", FIELD_U64, nh),
-    FIELD("nk", FIELD_U64, nk),             FIELD("n_head", FIELD_U64, n_head),
-    FIELD("n_head_kv", FIELD_U64, n_head_kv), FIELD("hd_kv", FIELD_U64, hd_kv),
-    FIELD("n_embd", FIELD_U64, n_embd),     FIELD("nkt", FIELD_U64, nkt),
-    FIELD("nqt", FIELD_U64, nqt),           FIELD("kv_elems", FIELD_U64, kv_elems),
-    FIELD("row_elems", FIELD_U64, row_elems), FIELD("in_dim", FIELD_U64, in_dim),
-    FIELD("out_dim", FIELD_U64, out_dim),   FIELD("nf", FIELD_U64, nf),
-    FIELD("vocab_size", FIELD_U64, vocab_size), FIELD("offset", FIELD_U64, view_offset),
-    FIELD("weight", FIELD_TEXT, weight),    FIELD("wtype", FIELD_TEXT, wtype),
-    FIELD("bias", FIELD_TEXT, bias[0]),     FIELD("bias_q", FIELD_TEXT, bias[0]),
-    FIELD("bias_k", FIELD_TEXT, bias[1]),   FIELD("bias_v", FIELD_TEXT, bias[2]),
-    FIELD("q_norm", FIELD_TEXT, q_norm),    FIELD("k_norm", FIELD_TEXT, k_norm),
+    FIELD("hd", FIELD_U64, hd),
+    FIELD("nh", FIELD_U64, nh),
+    FIELD("nk", FIELD_U64, nk),
+    FIELD("n_head", FIELD_U64, n_head),
+    FIELD("n_head_kv", FIELD_U64, n_head_kv),
+    FIELD("hd_kv", FIELD_U64, hd_kv),
+    FIELD("n_embd", FIELD_U64, n_embd),
+    FIELD("nkt", FIELD_U64, nkt),
+    FIELD("nqt", FIELD_U64, nqt),
+    FIELD("kv_elems", FIELD_U64, kv_elems),
+    FIELD("row_elems", FIELD_U64, row_elems),
+    FIELD("in_dim", FIELD_U64, in_dim),
+    FIELD("out_dim", FIELD_U64, out_dim),
+    FIELD("nf", FIELD_U64, nf),
+    FIELD("vocab_size", FIELD_U64, vocab_size),
+    FIELD("offset", FIELD_U64, view_offset),
+    FIELD("weight", FIELD_TEXT, weight),
+    FIELD("wtype", FIELD_TEXT, wtype),
+    FIELD("bias", FIELD_TEXT, bias[0]),
+    FIELD("bias_q", FIELD_TEXT, bias[0]),
+    FIELD("bias_k", FIELD_TEXT, bias[1]),
+    FIELD("bias_v", FIELD_TEXT, bias[2]),
+    FIELD("q_norm", FIELD_TEXT, q_norm),
+    FIELD("k_norm", FIELD_TEXT, k_norm),
 #undef FIELD
 };
 
@@ -102,7 +118,9 @@ static void read_special_fields(const struct psc_settings *s, struct psc_params 
     if ((text = psc_settings_string(s, "style")) != NULL)
         p->rope_style = strcmp(text, "Interleaved") == 0 ? PSC_ROPE_INTERLEAVED : PSC_ROPE_NON_INTERLEAVED;
     if ((text = psc_settings_string(s, "mode")) != NULL)
-        p->attn_mode = strcmp(text, "Flash") == 0 ? PSC_ATTN_FLASH : strcmp(text, "Mha") == 0 ? PSC_ATTN_MHA : PSC_ATTN_GQA;
+        p->attn_mode = strcmp(text, "Flash") == 0 ? PSC_ATTN_FLASH
+                       : strcmp(text, "Mha") == 0 ? PSC_ATTN_MHA
+                                                  : PSC_ATTN_GQA;
 }
 
 /* Keeps the object as compact text and takes from it what the program understands. */
@@ -128,15 +146,17 @@ static const char *read_settings(struct reader *r, struct psc_slice value, struc
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at, const char *what, struct psc_slice got)
+static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at, const char *what,
+                          struct psc_slice got)
 {
     uint64_t line = 0, column = 0, byte = (uint64_t)(at.s - r->file);
     if (r->report->fault_n < PLACES_MAX)
         psc_text_place(r->file, (size_t)byte, &line, &column);
     int shown = got.n > 40 ? 40 : (int)got.n;
     bool scalar = got.n && got.s[0] != '{' && got.s[0] != '[' && psc_slice_is_number(got);
-    psc_report_add(r->report, PSC_FAULT, line, column, byte, "%s%snodes[%" PRIu32 "]%s, not %.*s", r->where, dot(r), index, what,
-                   scalar ? shown : (int)strlen(psc_slice_kind(got)), scalar ? got.s : psc_slice_kind(got));
+    psc_report_add(r->report, PSC_FAULT, line, column, byte, "%s%snodes[%" PRIu32 "]%s, not %.*s", r->where,
+                   dot(r), index, what, scalar ? shown : (int)strlen(psc_slice_kind(got)),
+                   scalar ? got.s : psc_slice_kind(got));
 }
 
 /* A list of file ids. */
@@ -251,15 +271,15 @@ static void read_node(struct reader *r, uint32_t index, struct psc_slice text, s
 static void read_nodes(struct reader *r, struct psc_slice list, struct psc_draft *draft)
 {
     if (!psc_slice_is_array(list)) {
-        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%snodes must be an array, not %s", r->where, dot(r),
-                       psc_slice_kind(list));
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%snodes must be an array, not %s", r->where,
+                       dot(r), psc_slice_kind(list));
         return;
     }
     struct psc_cursor c = psc_cursor_open(list);
     size_t n = psc_cursor_count(c);
     if (n > PSC_NODES_MAX) {
-        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%snodes has %zu entries, at most %u fit", r->where, dot(r), n,
-                       PSC_NODES_MAX);
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%snodes has %zu entries, at most %u fit",
+                       r->where, dot(r), n, PSC_NODES_MAX);
         return;
     }
     draft->nodes = psc_arena_alloc(&r->scratch, n ? n : 1, sizeof *draft->nodes);
@@ -294,15 +314,16 @@ static void check_header(struct reader *r, struct psc_slice format, struct psc_s
     uint64_t v;
     const char *text = psc_slice_string(&r->scratch, format, &r->nomem);
     if (text && strcmp(text, "minfer-graph") != 0)
-        psc_report_add(r->report, PSC_WARNING, 0, 0, UINT64_MAX, "%s%sformat is \"%s\", read as \"minfer-graph\"", r->where, dot(r),
-                       text);
+        psc_report_add(r->report, PSC_WARNING, 0, 0, UINT64_MAX,
+                       "%s%sformat is \"%s\", read as \"minfer-graph\"", r->where, dot(r), text);
     if (psc_slice_is_null(version))
         return;
     if (!psc_slice_u64(version, &v))
-        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sversion must be the number 1, not %s", r->where, dot(r),
-                       psc_slice_kind(version));
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sversion must be the number 1, not %s",
+                       r->where, dot(r), psc_slice_kind(version));
     else if (v != 1)
-        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sversion %" PRIu64 ", this program reads 1", r->where, dot(r), v);
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX,
+                       "%s%sversion %" PRIu64 ", this program reads 1", r->where, dot(r), v);
 }
 
 static void read_document(struct reader *r, struct psc_slice text, struct psc_draft *draft)
@@ -334,7 +355,8 @@ static void read_document(struct reader *r, struct psc_slice text, struct psc_dr
     draft->inputs = read_ids(r, inputs, &draft->input_n, &bad);
     draft->outputs = read_ids(r, outputs, &draft->output_n, &bad);
     if (bad)
-        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX, "%s%sinputs and outputs must be lists of node ids", r->where, dot(r));
+        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX,
+                       "%s%sinputs and outputs must be lists of node ids", r->where, dot(r));
     if (psc_slice_is_null(inputs))
         infer_inputs(r, draft);
     if (extra.n)
@@ -344,8 +366,9 @@ static void read_document(struct reader *r, struct psc_slice text, struct psc_dr
     psc_text_release(&extra);
 }
 
-enum psc_status psc_graph_read(struct psc_arena *arena, const char *file, struct psc_slice text, const char *where,
-                               struct psc_report *report, struct psc_graph **ret, struct psc_error *reterr)
+enum psc_status psc_graph_read(struct psc_arena *arena, const char *file, struct psc_slice text,
+                               const char *where, struct psc_report *report, struct psc_graph **ret,
+                               struct psc_error *reterr)
 {
     struct reader r = {.file = file, .where = where, .report = report};
     struct psc_draft draft = {0};

@@ -26,7 +26,8 @@ void psc_extra_write(struct psc_json *j, const char *extra, const char *after, c
     }
 }
 
-static void write_ids(struct psc_json *j, const char *key, const struct psc_graph *g, const psc_node *list, uint32_t n)
+static void write_ids(struct psc_json *j, const char *key, const struct psc_graph *g, const psc_node *list,
+                      uint32_t n)
 {
     psc_json_key(j, key);
     psc_json_array(j);
@@ -41,7 +42,8 @@ static void write_text(struct psc_json *j, const char *key, const char *text)
     psc_json_string(j, text ? text : "");
 }
 
-/* The settings that planning needs, for nodes that no file gave: shape and bytes do not follow without them. */
+/* The settings that planning needs, for nodes that no file gave: shape and bytes do not follow without them.
+ */
 static void write_made_detail(struct psc_json *j, const struct psc_node_info *node)
 {
     const struct psc_params *p = node->params;
@@ -77,7 +79,8 @@ static void write_settings(struct psc_json *j, const char *json)
 
 static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i)
 {
-    static const char *const keys[] = {"backend", "detail", "dtype", "id", "meta", "name", "op", "shape", "src"};
+    static const char *const keys[] = {"backend", "detail", "dtype", "id", "meta",
+                                       "name",    "op",     "shape", "src"};
     const struct psc_node_info *node = &g->nodes[i];
     psc_json_object(j);
     for (unsigned k = 0; k < sizeof keys / sizeof keys[0]; k++) {
@@ -94,7 +97,9 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
             else
                 write_made_detail(j, node);
             break;
-        case 2: write_text(j, "dtype", node->dtype_name ? node->dtype_name : psc_dtype_name(node->dtype)); break;
+        case 2:
+            write_text(j, "dtype", node->dtype_name ? node->dtype_name : psc_dtype_name(node->dtype));
+            break;
         case 3:
             psc_json_key(j, "id");
             psc_json_u64(j, node->id);
@@ -119,8 +124,8 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
     psc_json_end_object(j);
 }
 
-void psc_graph_write_json(struct psc_json *j, const struct psc_graph *g, const char *kind, const char *model, psc_flush_fn flush,
-                          void *ctx)
+void psc_graph_write_json(struct psc_json *j, const struct psc_graph *g, const char *kind, const char *model,
+                          psc_flush_fn flush, void *ctx)
 {
     psc_json_object(j);
     psc_extra_write(j, g->extra_json, NULL, "format");
@@ -149,7 +154,8 @@ void psc_graph_write_json(struct psc_json *j, const struct psc_graph *g, const c
     psc_json_end_object(j);
 }
 
-enum psc_status psc_graph_write(const struct psc_phase *phase, bool pretty, struct psc_text *out, struct psc_error *reterr)
+enum psc_status psc_graph_write(const struct psc_phase *phase, bool pretty, struct psc_text *out,
+                                struct psc_error *reterr)
 {
     if (!phase->graph)
         return psc_fail(reterr, PSC_ERR_USAGE, "the phase has no graph to write");

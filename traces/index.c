@@ -20,8 +20,8 @@ static void describe(struct psc_index *ix, enum psc_token token)
     psc_text_place(scan->s, scan->from, &line, &column);
     if (token == PSC_TOK_DEEP)
         psc_fail_at(&ix->error, PSC_ERR_PARSE, line, column, scan->from,
-                    "nesting too deep: more than %u levels at line %llu, column %llu (byte %zu)", PSC_JSON_NESTING_MAX,
-                    (unsigned long long)line, (unsigned long long)column, scan->from);
+                    "nesting too deep: more than %u levels at line %llu, column %llu (byte %zu)",
+                    PSC_JSON_NESTING_MAX, (unsigned long long)line, (unsigned long long)column, scan->from);
     else
         psc_fail_at(&ix->error, PSC_ERR_PARSE, line, column, scan->from,
                     "not well-formed JSON at line %llu, column %llu (byte %zu): %s", (unsigned long long)line,

@@ -33,16 +33,18 @@ void psc_json_end_object(struct psc_json *j); /* } */
 void psc_json_array(struct psc_json *j);      /* [ */
 void psc_json_end_array(struct psc_json *j);  /* ] */
 void psc_json_key(struct psc_json *j, const char *key);
-void psc_json_key_raw(struct psc_json *j, const char *key, size_t n); /* as it stands in JSON text, without quotes */
+/* As it stands in JSON text, without its quotes. */
+void psc_json_key_raw(struct psc_json *j, const char *key, size_t n);
 void psc_json_string(struct psc_json *j, const char *s); /* NULL writes null */
 void psc_json_u64(struct psc_json *j, uint64_t v);
 void psc_json_i64(struct psc_json *j, int64_t v);
-void psc_json_f64(struct psc_json *j, double v); /* as serde_json prints: 1.0, 0.125, 9.999999974752427e-7, 1e16 */
+/* As serde_json prints: 1.0, 0.125, 9.999999974752427e-7, 1e16. */
+void psc_json_f64(struct psc_json *j, double v);
 void psc_json_bool(struct psc_json *j, bool v);
 void psc_json_null(struct psc_json *j);
-/* A complete JSON value as text (from a file): re-spaced to this printer's style, numbers kept as spelled, however
- * deep it is nested. What JSON does not allow is mended: NaN and Infinity become null, raw control characters are
- * escaped, invalid UTF-8 becomes U+FFFD. */
+/* A complete JSON value as text (from a file): re-spaced to this printer's style, numbers kept as spelled,
+ * however deep it is nested. What JSON does not allow is mended: NaN and Infinity become null, raw control
+ * characters are escaped, invalid UTF-8 becomes U+FFFD. */
 void psc_json_raw(struct psc_json *j, const char *json);
 void psc_json_raw_n(struct psc_json *j, const char *json, size_t n);
 

@@ -144,7 +144,8 @@ static struct parts split(const char *s, size_t n)
             p.exact = p.exact && digit == 0;
             if (!after_point && p.exponent < 100000)
                 p.exponent++;
-            /* Once a digit is dropped the later ones are too: keep their weight right by never adding again. */
+            /* Once a digit is dropped the later ones are too: keep their weight right by never adding again.
+             */
             for (at++; at < n && s[at] != 'e' && s[at] != 'E'; at++) {
                 if (s[at] == '.') {
                     after_point = true;
@@ -241,8 +242,8 @@ double psc_number_f64(const char *s, size_t n)
             copy[at++] = s[i];
     }
     if (at >= sizeof copy - 40) /* too long to copy: mantissa and exponent say the same to 19 digits */
-        at = (size_t)snprintf(copy, sizeof copy, "%s%llue%d", p.negative ? "-" : "", (unsigned long long)p.mantissa,
-                              p.exponent);
+        at = (size_t)snprintf(copy, sizeof copy, "%s%llue%d", p.negative ? "-" : "",
+                              (unsigned long long)p.mantissa, p.exponent);
     copy[at] = '\0';
     return strtod(copy, NULL);
 }

@@ -53,18 +53,19 @@ static bool read_settings(struct psc_arena *arena, struct psc_slice text, struct
 }
 
 /* A part that cannot be used is a warning: the trace itself is as good as without it. */
-static enum psc_status tolerate(enum psc_status status, const char *part, const struct psc_error *err, struct psc_report *report,
-                                struct psc_error *reterr)
+static enum psc_status tolerate(enum psc_status status, const char *part, const struct psc_error *err,
+                                struct psc_report *report, struct psc_error *reterr)
 {
     if (status == PSC_ERR_NOMEM)
         return psc_fail_nomem(reterr);
     if (status != PSC_OK)
-        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "planscope.%s is not used: %s", part, err->text);
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "planscope.%s is not used: %s", part,
+                       err->text);
     return PSC_OK;
 }
 
-static enum psc_status read_plan(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase, struct psc_report *report,
-                                 struct psc_error *reterr)
+static enum psc_status read_plan(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase,
+                                 struct psc_report *report, struct psc_error *reterr)
 {
     struct psc_arena scratch = {0};
     struct psc_foreign foreign;
@@ -78,8 +79,8 @@ static enum psc_status read_plan(struct psc_arena *arena, struct psc_slice text,
     return status;
 }
 
-static enum psc_status read_events(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase, struct psc_report *report,
-                                   struct psc_error *reterr)
+static enum psc_status read_events(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase,
+                                   struct psc_report *report, struct psc_error *reterr)
 {
     struct psc_error err;
     enum psc_status status = psc_story_read(arena, text, phase->graph, &phase->story, &err);
@@ -91,7 +92,8 @@ static bool is_big(struct psc_slice key)
     return psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events");
 }
 
-static enum psc_status read_small(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase, struct psc_error *reterr)
+static enum psc_status read_small(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase,
+                                  struct psc_error *reterr)
 {
     struct psc_slice key, v;
     struct psc_text small = {0};
@@ -110,11 +112,12 @@ static enum psc_status read_small(struct psc_arena *arena, struct psc_slice ours
     return ok ? PSC_OK : psc_fail_nomem(reterr);
 }
 
-enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase, struct psc_report *report,
-                              struct psc_error *reterr)
+enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase,
+                              struct psc_report *report, struct psc_error *reterr)
 {
     if (!psc_slice_is_object(ours)) {
-        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "the key \"planscope\" of a phase holds %s, not an object: not read",
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX,
+                       "the key \"planscope\" of a phase holds %s, not an object: not read",
                        psc_slice_kind(ours));
         return PSC_OK;
     }

@@ -1,4 +1,5 @@
-/* traces/plan-json.h: the plan format inside a document under construction, and out of a slice (private to traces/). */
+/* traces/plan-json.h: the plan format inside a document under construction, and out of a slice (private to
+ * traces/). */
 #ifndef PSC_TRACES_PLAN_JSON_H
 #define PSC_TRACES_PLAN_JSON_H
 

@@ -20,8 +20,8 @@ static const char *read_id(struct psc_arena *arena, struct psc_slice v, bool *no
     return text;
 }
 
-static enum psc_status wrong(struct psc_error *reterr, const char *list, size_t at, const char *field, const char *want,
-                             struct psc_slice got)
+static enum psc_status wrong(struct psc_error *reterr, const char *list, size_t at, const char *field,
+                             const char *want, struct psc_slice got)
 {
     bool shown = psc_slice_is_number(got) && got.n < 40;
     const char *text = shown ? got.s : psc_slice_kind(got);
@@ -29,11 +29,12 @@ static enum psc_status wrong(struct psc_error *reterr, const char *list, size_t 
                     shown ? (int)got.n : (int)strlen(text), text);
 }
 
-static enum psc_status read_place(struct psc_arena *arena, struct psc_slice v, size_t at, struct psc_foreign_place *ret,
-                                  struct psc_error *reterr)
+static enum psc_status read_place(struct psc_arena *arena, struct psc_slice v, size_t at,
+                                  struct psc_foreign_place *ret, struct psc_error *reterr)
 {
     bool nomem = false;
-    struct psc_slice offset = psc_slice_find(v, "offset"), node = psc_slice_find(v, "node"), buffer = psc_slice_find(v, "buffer");
+    struct psc_slice offset = psc_slice_find(v, "offset"), node = psc_slice_find(v, "node"),
+                     buffer = psc_slice_find(v, "buffer");
     if (!psc_slice_u64(node, &ret->node_id))
         return wrong(reterr, "placements", at, "node", "a node id", node);
     ret->offset = 0;
@@ -45,8 +46,8 @@ static enum psc_status read_place(struct psc_arena *arena, struct psc_slice v, s
     return ret->buffer ? PSC_OK : wrong(reterr, "placements", at, "buffer", "a buffer's id", buffer);
 }
 
-static enum psc_status read_buffer(struct psc_arena *arena, struct psc_slice v, size_t at, struct psc_foreign_buffer *ret,
-                                   struct psc_error *reterr)
+static enum psc_status read_buffer(struct psc_arena *arena, struct psc_slice v, size_t at,
+                                   struct psc_foreign_buffer *ret, struct psc_error *reterr)
 {
     bool nomem = false;
     struct psc_slice id = psc_slice_find(v, "id"), bytes = psc_slice_find(v, "bytes");
@@ -62,15 +63,18 @@ static enum psc_status read_buffer(struct psc_arena *arena, struct psc_slice v, 
     return PSC_OK;
 }
 
-static enum psc_status read_places(struct psc_arena *arena, struct psc_slice list, struct psc_foreign *foreign, struct psc_error *reterr)
+static enum psc_status read_places(struct psc_arena *arena, struct psc_slice list,
+                                   struct psc_foreign *foreign, struct psc_error *reterr)
 {
     if (!psc_slice_is_array(list))
-        return psc_fail(reterr, PSC_ERR_PARSE, "a plan needs \"placements\", a list of {\"node\", \"buffer\", \"offset\"}, not %s",
+        return psc_fail(reterr, PSC_ERR_PARSE,
+                        "a plan needs \"placements\", a list of {\"node\", \"buffer\", \"offset\"}, not %s",
                         psc_slice_kind(list));
     struct psc_cursor c = psc_cursor_open(list);
     size_t n = psc_cursor_count(c);
     if (n > PSC_NODES_MAX)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the plan has %zu placements, at most %u fit", n, PSC_NODES_MAX);
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the plan has %zu placements, at most %u fit", n,
+                        PSC_NODES_MAX);
     struct psc_foreign_place *places = psc_arena_alloc0(arena, n ? n : 1, sizeof *places);
     if (!places)
         return psc_fail_nomem(reterr);
@@ -82,15 +86,16 @@ static enum psc_status read_places(struct psc_arena *arena, struct psc_slice lis
     return status;
 }
 
-static enum psc_status read_buffers(struct psc_arena *arena, struct psc_slice list, struct psc_foreign *foreign,
-                                    struct psc_error *reterr)
+static enum psc_status read_buffers(struct psc_arena *arena, struct psc_slice list,
+                                    struct psc_foreign *foreign, struct psc_error *reterr)
 {
     struct psc_cursor c = psc_cursor_open(list);
     size_t n = psc_slice_is_array(list) ? psc_cursor_count(c) : 0;
     if (!psc_slice_is_array(list) && !psc_slice_is_null(list))
         return psc_fail(reterr, PSC_ERR_PARSE, "\"buffers\" must be a list, not %s", psc_slice_kind(list));
     if (n > PSC_NODES_MAX)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the plan has %zu buffers, at most %u fit", n, PSC_NODES_MAX);
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the plan has %zu buffers, at most %u fit", n,
+                        PSC_NODES_MAX);
     struct psc_foreign_buffer *buffers = psc_arena_alloc0(arena, n ? n : 1, sizeof *buffers);
     if (!buffers)
         return psc_fail_nomem(reterr);
@@ -102,8 +107,8 @@ static enum psc_status read_buffers(struct psc_arena *arena, struct psc_slice li
     return status;
 }
 
-static enum psc_status read_header(struct psc_arena *arena, struct psc_slice text, struct psc_foreign *foreign,
-                                   struct psc_error *reterr)
+static enum psc_status read_header(struct psc_arena *arena, struct psc_slice text,
+                                   struct psc_foreign *foreign, struct psc_error *reterr)
 {
     bool nomem = false;
     uint64_t number;
@@ -117,13 +122,15 @@ static enum psc_status read_header(struct psc_arena *arena, struct psc_slice tex
     if (psc_slice_u64(version, &number) && number != 1)
         return psc_fail(reterr, PSC_ERR_PARSE, "version %" PRIu64 ", this program reads 1", number);
     if (executor && strcmp(executor, "serial") != 0 && strcmp(executor, "level") != 0)
-        return psc_fail(reterr, PSC_ERR_PARSE, "executor is \"%s\", it must be \"serial\" or \"level\"", executor);
+        return psc_fail(reterr, PSC_ERR_PARSE, "executor is \"%s\", it must be \"serial\" or \"level\"",
+                        executor);
     foreign->executor = executor && strcmp(executor, "level") == 0 ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL;
     foreign->rerun = psc_slice_is_true(psc_slice_find(text, "rerun"));
     return PSC_OK;
 }
 
-enum psc_status psc_plan_read_slice(struct psc_arena *arena, struct psc_slice text, struct psc_foreign *ret, struct psc_error *reterr)
+enum psc_status psc_plan_read_slice(struct psc_arena *arena, struct psc_slice text, struct psc_foreign *ret,
+                                    struct psc_error *reterr)
 {
     struct psc_foreign foreign = {0};
     if (!psc_slice_is_object(text))
@@ -139,14 +146,16 @@ enum psc_status psc_plan_read_slice(struct psc_arena *arena, struct psc_slice te
 }
 
 /* The whole text is one well-formed object? */
-static enum psc_status check_text(const char *bytes, size_t n, struct psc_slice *ret, struct psc_error *reterr)
+static enum psc_status check_text(const char *bytes, size_t n, struct psc_slice *ret,
+                                  struct psc_error *reterr)
 {
     struct psc_index ix;
     enum psc_found found;
     psc_index_init(&ix, bytes, n);
     do
         found = psc_index_next(&ix, SIZE_MAX);
-    while (found != PSC_FOUND_END && found != PSC_FOUND_CUT && found != PSC_FOUND_ERROR && found != PSC_FOUND_PAUSE);
+    while (found != PSC_FOUND_END && found != PSC_FOUND_CUT && found != PSC_FOUND_ERROR &&
+           found != PSC_FOUND_PAUSE);
     if (found == PSC_FOUND_ERROR) {
         if (reterr)
             *reterr = ix.error;
@@ -169,17 +178,19 @@ static enum psc_status name_the_file(const char *name, enum psc_status status, s
     return psc_fail_at(reterr, status, err.line, err.column, err.byte, "%s: %s", name, err.text);
 }
 
-enum psc_status psc_plan_read_memory(struct psc_arena *arena, const char *name, const char *bytes, size_t n, struct psc_foreign *ret,
-                                     struct psc_error *reterr)
+enum psc_status psc_plan_read_memory(struct psc_arena *arena, const char *name, const char *bytes, size_t n,
+                                     struct psc_foreign *ret, struct psc_error *reterr)
 {
     struct psc_slice text;
-    enum psc_status status = n ? check_text(bytes, n, &text, reterr) : psc_fail(reterr, PSC_ERR_PARSE, "file is empty (0 bytes)");
+    enum psc_status status =
+        n ? check_text(bytes, n, &text, reterr) : psc_fail(reterr, PSC_ERR_PARSE, "file is empty (0 bytes)");
     if (status == PSC_OK)
         status = psc_plan_read_slice(arena, text, ret, reterr);
     return name_the_file(name, status, reterr);
 }
 
-enum psc_status psc_plan_read(struct psc_arena *arena, const char *path, struct psc_foreign *ret, struct psc_error *reterr)
+enum psc_status psc_plan_read(struct psc_arena *arena, const char *path, struct psc_foreign *ret,
+                              struct psc_error *reterr)
 {
     struct psc_source source;
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;

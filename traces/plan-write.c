@@ -50,7 +50,8 @@ static void write_node_id(struct psc_json *j, const struct psc_graph *g, uint64_
         psc_json_null(j);
 }
 
-static void write_code(struct psc_json *j, const struct psc_graph *g, const struct code *code, const uint64_t values[3])
+static void write_code(struct psc_json *j, const struct psc_graph *g, const struct code *code,
+                       const uint64_t values[3])
 {
     psc_json_key(j, "code");
     psc_json_string(j, code->name);
@@ -96,8 +97,8 @@ static void write_options(struct psc_json *j, const struct psc_plan_options *opt
     psc_json_key(j, "options");
     psc_json_object(j);
     write_string(j, "size", psc_size_name(options->size));
-    snprintf(slots, sizeof slots, options->slots == PSC_SLOTS_RANDOM ? "%s:%" PRIu64 : "%s", psc_slots_name(options->slots),
-             options->seed);
+    snprintf(slots, sizeof slots, options->slots == PSC_SLOTS_RANDOM ? "%s:%" PRIu64 : "%s",
+             psc_slots_name(options->slots), options->seed);
     write_string(j, "slots", slots);
     write_string(j, "order", psc_order_name(options->order));
     psc_json_key(j, "faults");
@@ -169,7 +170,8 @@ static void write_buffers(struct psc_json *j, const struct psc_graph *g, const s
     psc_json_end_array(j);
 }
 
-static void write_refused(struct psc_json *j, const struct psc_graph *g, const struct psc_plan *plan, const struct psc_place *place)
+static void write_refused(struct psc_json *j, const struct psc_graph *g, const struct psc_plan *plan,
+                          const struct psc_place *place)
 {
     psc_json_key(j, "refused");
     psc_json_array(j);
@@ -194,7 +196,8 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, const stru
     write_u64(j, "id", g->nodes[i].id);
     write_string(j, "name", g->nodes[i].name ? g->nodes[i].name : psc_node_label(g, i, label, sizeof label));
     /* A buffer is known by its id and its backend: of a placed node it is the buffer's. */
-    write_string(j, "backend", backend_name(g, placed ? plan->buffers[place->buffer].backend : g->nodes[i].backend));
+    write_string(j, "backend",
+                 backend_name(g, placed ? plan->buffers[place->buffer].backend : g->nodes[i].backend));
     psc_json_key(j, "buffer");
     if (placed)
         psc_json_u64(j, plan->buffers[place->buffer].id);
@@ -302,8 +305,8 @@ void psc_plan_write_json(struct psc_json *j, const struct psc_graph *graph, cons
     psc_json_end_object(j);
 }
 
-enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_plan *plan, bool pretty, struct psc_text *out,
-                               struct psc_error *reterr)
+enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_plan *plan, bool pretty,
+                               struct psc_text *out, struct psc_error *reterr)
 {
     struct psc_json j;
     psc_json_init(&j, pretty);
@@ -340,12 +343,12 @@ static void csv_node(const struct psc_graph *g, const struct psc_plan *plan, psc
     csv_text(out, node->op_name ? node->op_name : psc_op_info(node->op)->name);
     psc_text_add(out, ",");
     csv_text(out, node->backend < g->backend_n ? g->backends[node->backend] : "");
-    psc_text_addf(out, ",%" PRIu64 "x%" PRIu64 "x%" PRIu64 "x%" PRIu64 ",%" PRIu64 ",", node->shape[0], node->shape[1],
-                  node->shape[2], node->shape[3], node->bytes);
+    psc_text_addf(out, ",%" PRIu64 "x%" PRIu64 "x%" PRIu64 "x%" PRIu64 ",%" PRIu64 ",", node->shape[0],
+                  node->shape[1], node->shape[2], node->shape[3], node->bytes);
     if (place->buffer != PSC_NONE) {
         csv_text(out, plan->buffers[place->buffer].name ? plan->buffers[place->buffer].name : "");
-        psc_text_addf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRId32 ",%" PRId32 ",", place->offset, place->length, place->first,
-                      place->last);
+        psc_text_addf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRId32 ",%" PRId32 ",", place->offset, place->length,
+                      place->first, place->last);
     } else {
         psc_text_add(out, ",,,,,");
     }
@@ -353,8 +356,8 @@ static void csv_node(const struct psc_graph *g, const struct psc_plan *plan, psc
     psc_text_add(out, "\r\n");
 }
 
-enum psc_status psc_plan_write_csv(const struct psc_graph *graph, const struct psc_plan *plan, struct psc_text *out,
-                                   struct psc_error *reterr)
+enum psc_status psc_plan_write_csv(const struct psc_graph *graph, const struct psc_plan *plan,
+                                   struct psc_text *out, struct psc_error *reterr)
 {
     psc_text_add(out, "position,id,name,op,backend,shape,bytes,buffer,offset,length,first,last,reason\r\n");
     for (uint32_t p = 0; p < plan->node_n && !out->failed; p++)

@@ -38,13 +38,14 @@ static void look_at_head(const char *s, size_t n, struct psc_probe *probe)
         if (token >= PSC_TOK_END)
             return;
         take(probe, key, value);
-        if ((token == PSC_TOK_OBJECT || token == PSC_TOK_ARRAY) && psc_scan_close(&scan, scan.depth, WINDOW) >= PSC_TOK_END)
+        if ((token == PSC_TOK_OBJECT || token == PSC_TOK_ARRAY) &&
+            psc_scan_close(&scan, scan.depth, WINDOW) >= PSC_TOK_END)
             return;
     }
 }
 
-/* The text from `at` (a comma between two members of the document) to its end holds scalar members only; hands
- * them to the probe when `probe` is not NULL. */
+/* The text from `at` (a comma between two members of the document) to its end holds scalar members only;
+ * hands them to the probe when `probe` is not NULL. */
 static bool tail_members(const char *s, size_t at, size_t n, struct psc_probe *probe)
 {
     /* Read it as a document of its own, with the comma standing for its opening bracket. */
@@ -112,7 +113,8 @@ enum psc_status psc_probe_refuse(const char *s, size_t n, struct psc_error *rete
     while (at + depth < n && s[at + depth] == '[')
         depth++;
     if (depth > PSC_JSON_NESTING_MAX)
-        return psc_fail_at(reterr, PSC_ERR_PARSE, 1, at + 1, at, "nesting too deep: more than %u levels", PSC_JSON_NESTING_MAX);
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 1, at + 1, at, "nesting too deep: more than %u levels",
+                           PSC_JSON_NESTING_MAX);
     char shown[64] = "";
     size_t used = 0;
     for (size_t i = at; i < n && i < at + 8; i++) {
@@ -121,6 +123,7 @@ enum psc_status psc_probe_refuse(const char *s, size_t n, struct psc_error *rete
                                           : snprintf(shown + used, sizeof shown - used, "\\x%02x", c);
         used += (size_t)wrote;
     }
-    return psc_fail_at(reterr, PSC_ERR_PARSE, 1, at + 1, at,
-                       "not a trace: it begins with \"%s\", where a minfer-trace or minfer-graph begins with '{'", shown);
+    return psc_fail_at(
+        reterr, PSC_ERR_PARSE, 1, at + 1, at,
+        "not a trace: it begins with \"%s\", where a minfer-trace or minfer-graph begins with '{'", shown);
 }

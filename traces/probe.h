@@ -1,7 +1,7 @@
 /* traces/probe.h: format and version of a document, looked for at both ends of the file.
  *
- * minfer writes keys in alphabetical order, so `version` is the last key of a trace of any size; others write it
- * first. Both ends are looked at before anything is shown. Cost: constant, whatever the size.
+ * minfer writes keys in alphabetical order, so `version` is the last key of a trace of any size; others write
+ * it first. Both ends are looked at before anything is shown. Cost: constant, whatever the size.
  */
 #ifndef PSC_TRACES_PROBE_H
 #define PSC_TRACES_PROBE_H
@@ -10,8 +10,9 @@
 #include "traces/cursor.h"
 
 struct psc_probe {
-    struct psc_slice format, version; /* values as they stand in the text; {NULL, 0} = not found at either end */
-    bool has_phases, has_nodes;       /* seen among the first keys */
+    struct psc_slice format,
+        version;                /* values as they stand in the text; {NULL, 0} = not found at either end */
+    bool has_phases, has_nodes; /* seen among the first keys */
 };
 void psc_probe(const char *s, size_t n, struct psc_probe *ret);
 

@@ -229,8 +229,10 @@ static enum psc_token no_element(struct psc_scan *scan, size_t i)
 {
     char c = scan->s[i];
     if (c == '}' || c == ']')
-        return bad(scan, i, c == '}' ? "'}' where a value or ']' should be" : "']' where a value or '}' should be");
-    return bad(scan, i, scan->in_object ? "neither ',' nor '}' after a value" : "neither ',' nor ']' after a value");
+        return bad(scan, i,
+                   c == '}' ? "'}' where a value or ']' should be" : "']' where a value or '}' should be");
+    return bad(scan, i,
+               scan->in_object ? "neither ',' nor '}' after a value" : "neither ',' nor ']' after a value");
 }
 
 static inline enum psc_token next(struct psc_scan *scan)
@@ -262,7 +264,8 @@ static inline enum psc_token next(struct psc_scan *scan)
         scan->expect = scan->in_object ? EXPECT_KEY : EXPECT_VALUE;
     }
     if (scan->expect == EXPECT_KEY)
-        return s[i] == '"' ? key_token(scan, i) : bad(scan, i, "something else where a key in quotes should be");
+        return s[i] == '"' ? key_token(scan, i)
+                           : bad(scan, i, "something else where a key in quotes should be");
     enum psc_token token;
     switch (s[i]) {
     case '"':
@@ -272,9 +275,21 @@ static inline enum psc_token next(struct psc_scan *scan)
         return token;
     case '{': return open_token(scan, i, true);
     case '[': return open_token(scan, i, false);
-    case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        return number_token(scan, i);
-    case ',': case ':': case '}': case ']': return bad(scan, i, "a missing value");
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9': return number_token(scan, i);
+    case ',':
+    case ':':
+    case '}':
+    case ']': return bad(scan, i, "a missing value");
     default:
         token = word_token(scan, i);
         if (token == PSC_TOK_WORD && !scan->depth)
@@ -290,8 +305,9 @@ enum psc_token psc_scan_next(struct psc_scan *scan)
 
 /* ---- the fast road: plain tokens of well-formed text -----------------------------------------------
  *
- * Handles what nearly all of a trace is made of and nothing else; at anything uncommon (escapes, words, faults,
- * the last bytes of the text) it stops before that token and `next` decides. So the grammar lives in one place. */
+ * Handles what nearly all of a trace is made of and nothing else; at anything uncommon (escapes, words,
+ * faults, the last bytes of the text) it stops before that token and `next` decides. So the grammar lives in
+ * one place. */
 
 /* Bytes that stay readable behind the fast road's position, so that its inner steps need no checks. */
 #define FAST_MARGIN 64u
@@ -313,7 +329,8 @@ static inline size_t plain_string(const char *s, size_t i, size_t fast_end)
     }
     return 0;
 #else
-    while (i < fast_end && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x80 && s[i] != '"' && s[i] != '\\')
+    while (i < fast_end && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x80 && s[i] != '"' &&
+           s[i] != '\\')
         i++;
     return i < fast_end && s[i] == '"' ? i + 1 : 0;
 #endif
@@ -329,7 +346,8 @@ static inline size_t plain_digits(const char *s, size_t i, size_t fast_end)
 #ifdef __SSE2__
     for (; i < fast_end; i += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
-        __m128i other = _mm_or_si128(_mm_cmplt_epi8(x, _mm_set1_epi8('0')), _mm_cmpgt_epi8(x, _mm_set1_epi8('9')));
+        __m128i other =
+            _mm_or_si128(_mm_cmplt_epi8(x, _mm_set1_epi8('0')), _mm_cmpgt_epi8(x, _mm_set1_epi8('9')));
         unsigned mask = (unsigned)_mm_movemask_epi8(other);
         if (mask)
             return i + (size_t)__builtin_ctz(mask);
@@ -366,8 +384,8 @@ static inline size_t plain_number(const char *s, size_t i, size_t fast_end)
     return i < fast_end ? i : 0;
 }
 
-/* Walks on while tokens are plain, depth stays at or above `depth`, and the position below `stop`; leaves the scan
- * between two tokens. True when the container at `depth` was closed. */
+/* Walks on while tokens are plain, depth stays at or above `depth`, and the position below `stop`; leaves the
+ * scan between two tokens. True when the container at `depth` was closed. */
 static bool fast_road(struct psc_scan *scan, uint32_t depth, size_t stop)
 {
     const char *s = scan->s;

@@ -98,9 +98,7 @@ uint32_t psc_settings_i32s(const struct psc_settings *s, const char *key, int32_
     const cJSON *list = find(s, key), *item;
     uint32_t n = 0;
     if (cJSON_IsArray(list))
-        cJSON_ArrayForEach(item, list)
-            if (n < max && cJSON_IsNumber(item))
-                ret[n++] = item->valueint;
+        cJSON_ArrayForEach(item, list) if (n < max && cJSON_IsNumber(item)) ret[n++] = item->valueint;
     return n;
 }
 
@@ -109,8 +107,6 @@ uint32_t psc_settings_strings(const struct psc_settings *s, const char *key, con
     const cJSON *list = find(s, key), *item;
     uint32_t n = 0;
     if (cJSON_IsArray(list))
-        cJSON_ArrayForEach(item, list)
-            if (n < max)
-                ret[n++] = cJSON_GetStringValue(item);
+        cJSON_ArrayForEach(item, list) if (n < max) ret[n++] = cJSON_GetStringValue(item);
     return n;
 }

@@ -1,7 +1,8 @@
 /* traces/settings.h: small JSON objects (a node's detail and meta, our own settings of a phase) by key.
  *
- * The only place that uses cJSON: one settings slice at a time becomes a tree, is asked, and is freed. cJSON keeps
- * numbers as doubles, so whole numbers are taken from the slice's own text when a double might have lost digits.
+ * The only place that uses cJSON: one settings slice at a time becomes a tree, is asked, and is freed. cJSON
+ * keeps numbers as doubles, so whole numbers are taken from the slice's own text when a double might have
+ * lost digits.
  */
 #ifndef PSC_TRACES_SETTINGS_H
 #define PSC_TRACES_SETTINGS_H
@@ -10,12 +11,12 @@
 
 struct cJSON;
 struct psc_settings {
-    struct cJSON *tree;      /* owned; NULL when the slice is no object */
+    struct cJSON *tree; /* owned; NULL when the slice is no object */
     struct psc_slice text;
 };
 
-/* Never fails for bad text (then no key is found); false when the heap is exhausted. text must be well-formed JSON
- * and outlive the settings. */
+/* Never fails for bad text (then no key is found); false when the heap is exhausted. text must be well-formed
+ * JSON and outlive the settings. */
 bool psc_settings_init(struct psc_settings *s, struct psc_slice text) PSC_MUST_CHECK;
 void psc_settings_release(struct psc_settings *s);
 

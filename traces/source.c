@@ -66,12 +66,14 @@ static size_t decode_long(const struct psc_source *source, struct psc_slice v, c
         length += psc_string_decode(v.s + 1, n, &at, DROP_PIECE, out ? out + length : NULL);
         size_t to = (begin + at) & ~(DROP_PIECE - 1);
         if (from >= DROP_PIECE && to >= from) /* the piece before this one is done too */
-            madvise((void *)(uintptr_t)(source->s + from - DROP_PIECE), to - from + DROP_PIECE, MADV_DONTNEED);
+            madvise((void *)(uintptr_t)(source->s + from - DROP_PIECE), to - from + DROP_PIECE,
+                    MADV_DONTNEED);
     }
     return length;
 }
 
-const char *psc_source_string(const struct psc_source *source, struct psc_arena *arena, struct psc_slice v, bool *ret_nomem)
+const char *psc_source_string(const struct psc_source *source, struct psc_arena *arena, struct psc_slice v,
+                              bool *ret_nomem)
 {
     if (!source->mapped || v.n < 2 * DROP_PIECE || !psc_slice_is_string(v))
         return psc_slice_string(arena, v, ret_nomem);

@@ -68,8 +68,8 @@ static enum psc_dtype read_dtype(struct psc_slice text)
 }
 
 /* False when the heap is exhausted. *ret_ok: the element is a record with an id. */
-static bool read_record(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph, struct psc_record *rec,
-                        bool *ret_ok)
+static bool read_record(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                        struct psc_record *rec, bool *ret_ok)
 {
     struct psc_slice key, v, id = {0}, dtype = {0}, n = {0}, stride = {0}, stats = {0}, values = {0};
     memset(rec, 0, sizeof *rec);
@@ -125,7 +125,8 @@ static bool sort_records(struct psc_arena *arena, struct psc_record *records, ui
             uint32_t end = n - middle < width ? n : middle + width;
             uint32_t i = at, k = middle;
             while (at < end)
-                to[at++] = i < middle && (k >= end || compare_nodes(&from[i], &from[k]) <= 0) ? from[i++] : from[k++];
+                to[at++] = i < middle && (k >= end || compare_nodes(&from[i], &from[k]) <= 0) ? from[i++]
+                                                                                              : from[k++];
         }
         struct psc_record *swap = from;
         from = to;
@@ -138,13 +139,15 @@ static bool sort_records(struct psc_arena *arena, struct psc_record *records, ui
     return true;
 }
 
-static enum psc_status read_records(struct psc_arena *arena, struct psc_slice list, const struct psc_graph *graph,
-                                    struct psc_step *step, struct psc_error *reterr)
+static enum psc_status read_records(struct psc_arena *arena, struct psc_slice list,
+                                    const struct psc_graph *graph, struct psc_step *step,
+                                    struct psc_error *reterr)
 {
     if (psc_slice_is_null(list))
         return PSC_OK;
     if (!psc_slice_is_array(list))
-        return psc_fail(reterr, PSC_ERR_PARSE, "nodes must be an array of records, not %s", psc_slice_kind(list));
+        return psc_fail(reterr, PSC_ERR_PARSE, "nodes must be an array of records, not %s",
+                        psc_slice_kind(list));
     struct psc_cursor c = psc_cursor_open(list);
     size_t n = psc_cursor_count(c);
     if (n > PSC_NODES_MAX)

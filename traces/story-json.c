@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static const char *const value_kinds[PSC_VALUE_KIND_N] = {"node", "workspace", "fill", "staging", "region", "caller", "cell"};
+static const char *const value_kinds[PSC_VALUE_KIND_N] = {"node",   "workspace", "fill", "staging",
+                                                          "region", "caller",    "cell"};
 
 /* ---- writing --------------------------------------------------------------------------------------- */
 
@@ -37,7 +38,8 @@ static void put_bytes(struct psc_json *j, uint64_t bytes)
         psc_json_u64(j, bytes);
 }
 
-static void put_nodes(struct psc_json *j, const char *key, const struct psc_graph *g, const psc_node *list, uint32_t n)
+static void put_nodes(struct psc_json *j, const char *key, const struct psc_graph *g, const psc_node *list,
+                      uint32_t n)
 {
     if (!list)
         return;
@@ -98,7 +100,8 @@ static void write_event(struct psc_json *j, const struct psc_graph *g, const str
     psc_json_end_array(j);
 }
 
-void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s, psc_flush_fn flush, void *ctx)
+void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s,
+                          psc_flush_fn flush, void *ctx)
 {
     psc_json_object(j);
     psc_json_key(j, "backends");
@@ -168,7 +171,8 @@ struct row {
 
 static struct row open_row(const char *list, size_t at, struct psc_slice v, const struct psc_graph *graph)
 {
-    struct row r = {psc_cursor_open(v), graph, list, at, psc_slice_is_array(v) ? NULL : "the row itself", false};
+    struct row r = {
+        psc_cursor_open(v), graph, list, at, psc_slice_is_array(v) ? NULL : "the row itself", false};
     return r;
 }
 
@@ -268,7 +272,8 @@ static enum psc_status close_row(const struct row *r, struct psc_error *reterr)
     if (r->nomem)
         return psc_fail_nomem(reterr);
     if (r->fault)
-        return psc_fail(reterr, PSC_ERR_PARSE, "%s[%zu]: %s is missing or not what it should be", r->list, r->at, r->fault);
+        return psc_fail(reterr, PSC_ERR_PARSE, "%s[%zu]: %s is missing or not what it should be", r->list,
+                        r->at, r->fault);
     return PSC_OK;
 }
 
@@ -354,22 +359,23 @@ static enum psc_status read_lane(const struct story_reader *s, struct row r, str
 
 typedef enum psc_status (*read_row_fn)(const struct story_reader *s, struct row r, struct psc_error *reterr);
 
-static enum psc_status read_rows(const struct story_reader *s, struct psc_slice text, const char *list, read_row_fn read,
-                                 struct psc_error *reterr)
+static enum psc_status read_rows(const struct story_reader *s, struct psc_slice text, const char *list,
+                                 read_row_fn read, struct psc_error *reterr)
 {
     struct psc_slice rows = psc_slice_find(text, list), v;
     struct psc_cursor c = psc_cursor_open(rows);
     enum psc_status status = PSC_OK;
     if (!psc_slice_is_array(rows))
-        return psc_fail(reterr, PSC_ERR_PARSE, "%s must be a list of rows, not %s", list, psc_slice_kind(rows));
+        return psc_fail(reterr, PSC_ERR_PARSE, "%s must be a list of rows, not %s", list,
+                        psc_slice_kind(rows));
     for (size_t i = 0; status == PSC_OK && psc_cursor_element(&c, &v); i++)
         status = read(s, open_row(list, i, v, s->graph), reterr);
     return status;
 }
 
 /* A list of n nodes, each once; NULL when the key is absent. */
-static enum psc_status read_order(const struct story_reader *s, struct psc_slice text, const char *key, uint32_t n,
-                                  const psc_node **ret, struct psc_error *reterr)
+static enum psc_status read_order(const struct story_reader *s, struct psc_slice text, const char *key,
+                                  uint32_t n, const psc_node **ret, struct psc_error *reterr)
 {
     struct psc_slice list = psc_slice_find(text, key), v;
     struct psc_cursor c = psc_cursor_open(list);
@@ -393,8 +399,8 @@ static enum psc_status read_order(const struct story_reader *s, struct psc_slice
     return PSC_OK;
 }
 
-static enum psc_status read_levels(const struct story_reader *s, struct psc_slice text, uint32_t n, const uint32_t **ret,
-                                   struct psc_error *reterr)
+static enum psc_status read_levels(const struct story_reader *s, struct psc_slice text, uint32_t n,
+                                   const uint32_t **ret, struct psc_error *reterr)
 {
     struct psc_slice list = psc_slice_find(text, "level"), v;
     struct psc_cursor c = psc_cursor_open(list);
@@ -416,12 +422,14 @@ static enum psc_status read_levels(const struct story_reader *s, struct psc_slic
     return PSC_OK;
 }
 
-static enum psc_status read_frame(const struct story_reader *s, struct psc_slice text, struct psc_error *reterr)
+static enum psc_status read_frame(const struct story_reader *s, struct psc_slice text,
+                                  struct psc_error *reterr)
 {
     uint64_t n = 0;
     const psc_node *order, *believed;
     const uint32_t *level;
-    struct psc_slice positions = psc_slice_find(text, "positions"), executor = psc_slice_find(text, "executor");
+    struct psc_slice positions = psc_slice_find(text, "positions"),
+                     executor = psc_slice_find(text, "executor");
     if (!psc_slice_u64(positions, &n) || n > PSC_NODES_MAX || (s->graph && n != s->graph->n))
         return psc_fail(reterr, PSC_ERR_PARSE, "positions must be the number of nodes of the graph");
     enum psc_status status = read_order(s, text, "order", (uint32_t)n, &order, reterr);
@@ -432,8 +440,8 @@ static enum psc_status read_frame(const struct story_reader *s, struct psc_slice
     if (status != PSC_OK)
         return status;
     bool by_level = level && executor.n == 7 && memcmp(executor.s, "\"level\"", 7) == 0;
-    psc_story_set_order(s->builder, (uint32_t)n, order, believed, by_level ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL, by_level ? level : NULL,
-                        psc_slice_is_true(psc_slice_find(text, "predicted")));
+    psc_story_set_order(s->builder, (uint32_t)n, order, believed, by_level ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL,
+                        by_level ? level : NULL, psc_slice_is_true(psc_slice_find(text, "predicted")));
     return PSC_OK;
 }
 
@@ -446,7 +454,8 @@ static enum psc_status read_backends(struct story_reader *s, struct psc_slice te
         const char *name = psc_slice_string(s->texts, v, &nomem);
         if (nomem)
             return psc_fail_nomem(reterr);
-        uint8_t index = name ? psc_story_add_backend(s->builder, name) : 0; /* NONE: the builder remembers why */
+        uint8_t index =
+            name ? psc_story_add_backend(s->builder, name) : 0; /* NONE: the builder remembers why */
         if (!name || (index != i && index != PSC_BACKEND_NONE))
             return psc_fail(reterr, PSC_ERR_PARSE, "backends[%u] must be a name, and one of its own", i);
         s->backend_n = i + 1;
@@ -454,8 +463,8 @@ static enum psc_status read_backends(struct story_reader *s, struct psc_slice te
     return PSC_OK;
 }
 
-enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph, struct psc_story **ret,
-                               struct psc_error *reterr)
+enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                               struct psc_story **ret, struct psc_error *reterr)
 {
     struct psc_arena texts = {0};
     struct story_reader s = {&texts, graph, psc_story_builder_new(), 0};

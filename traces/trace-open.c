@@ -1,344 +1,12 @@
 #include "traces/trace.h"
 
 #include "core/base/mem.h"
-#include "traces/graph-read.h"
-#include "traces/probe.h"
 #include "traces/step-read.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#define UNKNOWN_MAX ((size_t)8 << 20) /* bytes of an unknown member that is kept for writing back */
 #define PIECE ((size_t)4 << 20) /* bytes scanned between two calls of the progress function */
-
-/* ---- format and version ---------------------------------------------------------------------- */
-
-static enum psc_status take_format(struct psc_trace *t, struct psc_slice value, struct psc_error *reterr)
-{
-    static const struct {
-        const char *text;
-        enum psc_format format;
-    } known[] = {{"\"minfer-trace\"", PSC_FORMAT_TRACE},
-                 {"\"minfer-live\"", PSC_FORMAT_LIVE},
-                 {"\"minfer-graph\"", PSC_FORMAT_GRAPH}};
-    if (psc_slice_is_null(value))
-        return PSC_OK;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (value.n == strlen(known[i].text) && memcmp(value.s, known[i].text, value.n) == 0) {
-            t->format = known[i].format;
-            return PSC_OK;
-        }
-    bool nomem = false;
-    struct psc_slice shown = value;
-    if (!psc_slice_is_string(value))
-        return psc_fail(reterr, PSC_ERR_PARSE, "format must be a string, not %s; this program reads \"minfer-trace\" and \"minfer-graph\"",
-                        psc_slice_kind(value));
-    if (value.n > 80)
-        shown.n = 80; /* a string without its end: the printer mends what was cut */
-    const char *text = psc_slice_json(&t->doc->arena, shown, &nomem);
-    if (nomem)
-        return psc_fail_nomem(reterr);
-    if (strcmp(text, "\"planscope-plan\"") == 0)
-        return psc_fail(reterr, PSC_ERR_PARSE,
-                        "format is \"planscope-plan\": a plan alone has no graph; open the graph and give this file as its plan");
-    return psc_fail(reterr, PSC_ERR_PARSE, "format is %s; this program reads \"minfer-trace\", \"minfer-graph\" and \"minfer-live\"",
-                    text);
-}
-
-static enum psc_status take_version(struct psc_trace *t, struct psc_slice value, struct psc_error *reterr)
-{
-    uint64_t version;
-    if (psc_slice_is_null(value))
-        return PSC_OK;
-    if (!psc_slice_u64(value, &version)) {
-        bool scalar = psc_slice_is_number(value) && value.n < 40;
-        const char *shown = scalar ? value.s : psc_slice_kind(value);
-        return psc_fail(reterr, PSC_ERR_PARSE, "version is %.*s, this program reads 1", scalar ? (int)value.n : (int)strlen(shown),
-                        shown);
-    }
-    if (version != 1)
-        return psc_fail(reterr, PSC_ERR_PARSE, "version %" PRIu64 ", this program reads 1", version);
-    t->doc->version = 1;
-    return PSC_OK;
-}
-
-/* ---- phases ------------------------------------------------------------------------------------ */
-
-static enum psc_status add_phase(struct psc_trace *t, struct psc_error *reterr)
-{
-    struct psc_doc *doc = t->doc;
-    enum psc_status status = PSC_OK;
-    pthread_mutex_lock(&t->lock);
-    size_t cap = t->phase_cap;
-    if (doc->phase_n == cap) {
-        /* The old array stays where it is for those who still look at it. */
-        struct psc_phase *grown = psc_arena_alloc0(&doc->arena, cap ? cap * 2 : 8, sizeof *grown);
-        if (!grown || !psc_grow(&t->phases, cap + 1, &t->phase_cap, sizeof *t->phases)) {
-            status = psc_fail_nomem(reterr);
-        } else {
-            if (doc->phase_n)
-                memcpy(grown, doc->phases, doc->phase_n * sizeof *grown);
-            doc->phases = grown;
-        }
-    }
-    if (status == PSC_OK) {
-        memset(&t->phases[doc->phase_n], 0, sizeof *t->phases);
-        doc->phases[doc->phase_n].kind = "";
-        doc->phase_n++;
-    }
-    pthread_mutex_unlock(&t->lock);
-    return status;
-}
-
-static enum psc_status take_graph(struct psc_trace *t, uint32_t p, struct psc_slice text, struct psc_error *reterr)
-{
-    char where[40];
-    struct psc_graph *graph;
-    where[0] = '\0';
-    if (t->format != PSC_FORMAT_GRAPH)
-        snprintf(where, sizeof where, "phases[%" PRIu32 "].graph", p);
-    if (!psc_slice_is_object(text)) {
-        psc_report_add(&t->doc->report, PSC_FAULT, 0, 0, (uint64_t)(text.s - t->source.s), "%s must be an object or null, not %s",
-                       where, psc_slice_kind(text));
-        return t->doc->report.failed ? psc_fail_nomem(reterr) : psc_report_fail(&t->doc->report, PSC_ERR_GRAPH, reterr);
-    }
-    enum psc_status status =
-        psc_graph_read(&t->doc->arena, t->source.s, text, where, &t->doc->report, &graph, reterr);
-    if (status != PSC_OK)
-        return status;
-    pthread_mutex_lock(&t->lock);
-    t->phases[p].graph = graph;
-    t->doc->phases[p].graph = graph;
-    pthread_mutex_unlock(&t->lock);
-    return PSC_OK;
-}
-
-static enum psc_status take_ours(struct psc_trace *t, uint32_t p, struct psc_error *reterr)
-{
-    struct psc_slice ours = t->phases[p].ours;
-    t->phases[p].ours = (struct psc_slice){0};
-    return ours.n ? psc_ours_read(&t->doc->arena, ours, &t->doc->phases[p], &t->doc->report, reterr) : PSC_OK;
-}
-
-/* Unknown members are kept for writing back, unless they are too big to be kept twice. */
-static bool keep_unknown(struct psc_trace *t, struct psc_text *extra, struct psc_slice key, struct psc_slice value)
-{
-    if (value.n <= UNKNOWN_MAX && key.n <= 256) {
-        psc_extra_add(extra, key, value);
-        return !extra->failed;
-    }
-    bool nomem = false;
-    struct psc_slice short_key = {key.s - 1, (key.n > 256 ? 256 : key.n) + 2};
-    const char *name = psc_slice_string(&t->doc->arena, short_key, &nomem);
-    psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, (uint64_t)(value.s - t->source.s),
-                   "the unknown key \"%s\" holds %zu bytes: it is not kept for writing back", name ? name : "", value.n);
-    return !nomem;
-}
-
-static enum psc_status take_phase_member(struct psc_trace *t, struct psc_slice key, struct psc_slice value, struct psc_error *reterr)
-{
-    uint32_t p = t->doc->phase_n - 1;
-    struct psc_phase *phase = &t->doc->phases[p];
-    bool nomem = false;
-    if (psc_slice_is_key(key, "kind")) {
-        const char *kind = psc_slice_string(&t->doc->arena, value, &nomem);
-        phase->kind = kind ? kind : "";
-    } else if (psc_slice_is_key(key, "graph")) {
-        enum psc_status status = psc_slice_is_null(value) ? PSC_OK : take_graph(t, p, value, reterr);
-        return status == PSC_OK ? take_ours(t, p, reterr) : status;
-    } else if (psc_slice_is_key(key, "planscope")) {
-        t->phases[p].ours = value;
-        return phase->graph ? take_ours(t, p, reterr) : PSC_OK;
-    } else if (psc_slice_is_key(key, "steps")) {
-        if (!psc_slice_is_null(value))
-            psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, UINT64_MAX, "phases[%" PRIu32 "].steps is %s, not an array: no steps",
-                           p, psc_slice_kind(value));
-    } else {
-        nomem = !keep_unknown(t, &t->phases[p].extra, key, value);
-    }
-    return nomem ? psc_fail_nomem(reterr) : PSC_OK;
-}
-
-static enum psc_status add_step(struct psc_trace *t, struct psc_slice text, bool bad, struct psc_error *reterr)
-{
-    uint32_t p = t->doc->phase_n - 1;
-    struct psc_trace_phase *phase = &t->phases[p];
-    enum psc_status status = PSC_OK;
-    pthread_mutex_lock(&t->lock);
-    if (phase->step_n >= UINT32_MAX)
-        status = psc_fail(reterr, PSC_ERR_TOO_BIG, "phase %" PRIu32 " has more than 4294967295 steps", p);
-    else if (!psc_grow(&phase->steps, phase->step_n + 1, &phase->step_cap, sizeof *phase->steps))
-        status = psc_fail_nomem(reterr);
-    else
-        phase->steps[phase->step_n++] =
-            (struct psc_step_extent){(uint64_t)(text.s - t->source.s), text.n, bad || !psc_slice_is_object(text)};
-    pthread_mutex_unlock(&t->lock);
-    if (status == PSC_OK && bad)
-        psc_report_add(&t->doc->report, PSC_WARNING, t->index.error.line, t->index.error.column, t->index.error.byte,
-                       "phases[%" PRIu32 "].steps[%zu] cannot be read: %s", p, phase->step_n - 1, t->index.error.text);
-    else if (status == PSC_OK && !psc_slice_is_object(text))
-        psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, (uint64_t)(text.s - t->source.s),
-                       "phases[%" PRIu32 "].steps[%zu] cannot be read: a step must be an object, not %s", p, phase->step_n - 1,
-                       psc_slice_kind(text));
-    return status;
-}
-
-static enum psc_status end_phase(struct psc_trace *t, struct psc_error *reterr)
-{
-    uint32_t p = t->doc->phase_n - 1;
-    struct psc_phase *phase = &t->doc->phases[p];
-    enum psc_status status = take_ours(t, p, reterr);
-    if (status != PSC_OK)
-        return status;
-    if (t->phases[p].extra.n) {
-        phase->extra_json = psc_arena_strdup(&t->doc->arena, t->phases[p].extra.s);
-        psc_text_release(&t->phases[p].extra);
-        if (!phase->extra_json)
-            return psc_fail_nomem(reterr);
-    }
-    if (phase->graph && phase->graph->kind && !phase->kind[0])
-        phase->kind = phase->graph->kind;
-    else if (phase->graph && phase->graph->kind && strcmp(phase->kind, phase->graph->kind) != 0)
-        psc_report_add(&t->doc->report, PSC_NOTE, 0, 0, UINT64_MAX,
-                       "phases[%" PRIu32 "] is called \"%s\", its graph \"%s\": the graph is what ran", p, phase->kind,
-                       phase->graph->kind);
-    return PSC_OK;
-}
-
-/* ---- the document ------------------------------------------------------------------------------- */
-
-static bool is_graph_key(struct psc_slice key)
-{
-    return psc_slice_is_key(key, "nodes") || psc_slice_is_key(key, "inputs") || psc_slice_is_key(key, "outputs") ||
-           psc_slice_is_key(key, "kind");
-}
-
-static enum psc_status take_member(struct psc_trace *t, struct psc_slice key, struct psc_slice value, struct psc_error *reterr)
-{
-    struct psc_doc *doc = t->doc;
-    bool nomem = false;
-    if (psc_slice_is_key(key, "format"))
-        return take_format(t, value, reterr);
-    if (psc_slice_is_key(key, "version"))
-        return take_version(t, value, reterr);
-    if (psc_slice_is_key(key, "nodes"))
-        t->has_nodes = true;
-    if (psc_slice_is_key(key, "model")) {
-        doc->model = psc_slice_string(&doc->arena, value, &nomem);
-    } else if (psc_slice_is_key(key, "prompt")) {
-        doc->prompt = psc_source_string(&t->source, &doc->arena, value, &nomem);
-    } else if (t->format != PSC_FORMAT_GRAPH && !(t->format == PSC_FORMAT_UNKNOWN && is_graph_key(key)) &&
-               !psc_slice_is_key(key, "phases")) {
-        nomem = !keep_unknown(t, &t->extra, key, value);
-    }
-    return nomem ? psc_fail_nomem(reterr) : PSC_OK;
-}
-
-static enum psc_status end_document(struct psc_trace *t, struct psc_error *reterr)
-{
-    struct psc_doc *doc = t->doc;
-    if (t->format == PSC_FORMAT_UNKNOWN) {
-        if (!t->has_nodes && !doc->phase_n)
-            return psc_fail(reterr, PSC_ERR_PARSE,
-                            "not a trace: it has no \"format\", no \"phases\" and no \"nodes\"; this program reads \"minfer-trace\" and "
-                            "\"minfer-graph\"");
-        t->format = doc->phase_n ? PSC_FORMAT_TRACE : PSC_FORMAT_GRAPH;
-        psc_report_add(&doc->report, PSC_WARNING, 0, 0, UINT64_MAX, "no \"format\": read as \"%s\"",
-                       doc->phase_n ? "minfer-trace" : "minfer-graph");
-    }
-    if (t->format == PSC_FORMAT_GRAPH) {
-        size_t from = 0;
-        while (t->source.s[from] != '{')
-            from++;
-        enum psc_status status = add_phase(t, reterr);
-        if (status == PSC_OK)
-            status = take_graph(t, 0, (struct psc_slice){t->source.s + from, t->index.scan.to - from}, reterr);
-        if (status != PSC_OK)
-            return status;
-        if (doc->phases[0].graph->kind)
-            doc->phases[0].kind = doc->phases[0].graph->kind;
-    } else if (!doc->phase_n) {
-        return psc_fail(reterr, PSC_ERR_PARSE, "no phases: a trace has at least one");
-    }
-    if (t->extra.n) {
-        doc->extra_json = psc_arena_strdup(&doc->arena, t->extra.s);
-        if (!doc->extra_json)
-            return psc_fail_nomem(reterr);
-    }
-    if (!doc->version) {
-        doc->version = 1;
-        psc_report_add(&doc->report, PSC_NOTE, 0, 0, UINT64_MAX, "no \"version\": read as version 1");
-    }
-    size_t at = t->index.scan.at;
-    while (at < t->source.n && strchr(" \t\r\n", t->source.s[at]) && t->source.s[at])
-        at++;
-    if (at < t->source.n)
-        psc_report_add(&doc->report, PSC_WARNING, 0, 0, at, "%zu bytes after the end of the document (byte %zu) are not looked at",
-                       t->source.n - at, at);
-    return PSC_OK;
-}
-
-static enum psc_status end_truncated(struct psc_trace *t, struct psc_error *reterr)
-{
-    struct psc_doc *doc = t->doc;
-    bool usable = false;
-    for (uint32_t p = 0; p < doc->phase_n; p++)
-        usable = usable || doc->phases[p].graph || t->phases[p].step_n;
-    if (!usable)
-        return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, t->source.n,
-                           "truncated at byte %zu: the file ends before its first graph is complete", t->source.n);
-    doc->truncated = true;
-    uint32_t p = doc->phase_n - 1;
-    psc_report_add(&doc->report, PSC_WARNING, 0, 0, t->source.n,
-                   "truncated at byte %zu: the file ends inside phase %" PRIu32 ", after %zu complete steps", t->source.n, p,
-                   t->phases[p].step_n);
-    return end_phase(t, reterr);
-}
-
-static void tell(struct psc_trace *t, bool *told, size_t at, const char *what)
-{
-    uint64_t line, column;
-    if (*told || at == SIZE_MAX)
-        return;
-    *told = true;
-    psc_text_place(t->source.s, at, &line, &column);
-    psc_report_add(&t->doc->report, PSC_WARNING, line, column, at, "%s at line %" PRIu64 ", column %" PRIu64 " (byte %zu)", what, line,
-                   column, at);
-}
-
-/* What the scan let pass, each kind once. */
-static void tell_oddities(struct psc_trace *t)
-{
-    const struct psc_scan *scan = &t->index.scan;
-    tell(t, &t->told_utf8, scan->utf8_at, "text that is not UTF-8, shown as U+FFFD:");
-    tell(t, &t->told_control, scan->control_at, "a raw control character in a string, shown as an escape:");
-    tell(t, &t->told_word, scan->word_at, "NaN or Infinity, which JSON has no word for, read as such:");
-}
-
-/* Handles the next thing that the index finds. *ret_found says what it was. */
-static enum psc_status take_next(struct psc_trace *t, size_t limit, enum psc_found *ret_found, struct psc_error *reterr)
-{
-    struct psc_index *ix = &t->index;
-    enum psc_found found = *ret_found = psc_index_next(ix, limit);
-    atomic_store(&t->reached, found == PSC_FOUND_END || found == PSC_FOUND_CUT ? t->source.n : ix->scan.at);
-    tell_oddities(t);
-    switch (found) {
-    case PSC_FOUND_MEMBER: return take_member(t, ix->key, ix->value, reterr);
-    case PSC_FOUND_PHASE: return add_phase(t, reterr);
-    case PSC_FOUND_PHASE_MEMBER: return take_phase_member(t, ix->key, ix->value, reterr);
-    case PSC_FOUND_STEP:
-    case PSC_FOUND_BAD_STEP: return add_step(t, ix->value, found == PSC_FOUND_BAD_STEP, reterr);
-    case PSC_FOUND_PHASE_END: return end_phase(t, reterr);
-    case PSC_FOUND_END: t->done = true; return end_document(t, reterr);
-    case PSC_FOUND_CUT: t->done = true; return end_truncated(t, reterr);
-    case PSC_FOUND_ERROR:
-        if (reterr)
-            *reterr = ix->error;
-        return ix->error.status;
-    default: return PSC_OK;
-    }
-}
 
 /* ---- the step source ------------------------------------------------------------------------------ */
 
@@ -351,8 +19,8 @@ static uint32_t source_count(void *ctx, uint32_t phase)
     return n;
 }
 
-static enum psc_status source_load(void *ctx, uint32_t phase, uint32_t step, struct psc_arena *arena, struct psc_step *ret,
-                                   struct psc_error *reterr)
+static enum psc_status source_load(void *ctx, uint32_t phase, uint32_t step, struct psc_arena *arena,
+                                   struct psc_step *ret, struct psc_error *reterr)
 {
     struct psc_trace *t = ctx;
     struct psc_step_extent extent = {0};
@@ -373,8 +41,9 @@ static enum psc_status source_load(void *ctx, uint32_t phase, uint32_t step, str
         again.scan.at = (size_t)extent.at;
         enum psc_token token = psc_scan_next(&again.scan);
         token = token < PSC_TOK_END ? psc_scan_close(&again.scan, 1, SIZE_MAX) : token;
-        return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, again.scan.from, "step %" PRIu32 " is not well-formed JSON at byte %zu: %s", step,
-                           again.scan.from, again.scan.fault ? again.scan.fault : "its brackets do not match");
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, again.scan.from,
+                           "step %" PRIu32 " is not well-formed JSON at byte %zu: %s", step, again.scan.from,
+                           again.scan.fault ? again.scan.fault : "its brackets do not match");
     }
     return psc_step_read(arena, &t->source, text, graph, ret, reterr);
 }
@@ -398,7 +67,7 @@ static enum psc_status source_scan(void *ctx, uint64_t max_bytes, bool *ret_done
     if (status != PSC_OK && reterr)
         *reterr = t->failure;
     while (status == PSC_OK && !t->done && found != PSC_FOUND_PAUSE) {
-        status = take_next(t, limit, &found, &t->failure);
+        status = psc_trace_take_next(t, limit, &found, &t->failure);
         if (t->doc->report.failed)
             status = psc_fail_nomem(&t->failure);
         if (status != PSC_OK) {
@@ -443,11 +112,13 @@ static bool can_be_shown(const struct psc_trace *t, enum psc_found found)
 {
     if (!t->doc->phase_n)
         return false;
-    return t->doc->phases[0].graph ? t->phases[0].step_n > 0 || t->doc->phase_n > 1 || found == PSC_FOUND_PHASE_END
-                                   : found == PSC_FOUND_PHASE_END;
+    return t->doc->phases[0].graph
+               ? t->phases[0].step_n > 0 || t->doc->phase_n > 1 || found == PSC_FOUND_PHASE_END
+               : found == PSC_FOUND_PHASE_END;
 }
 
-static enum psc_status scan_first(struct psc_trace *t, const struct psc_open_options *options, struct psc_error *reterr)
+static enum psc_status scan_first(struct psc_trace *t, const struct psc_open_options *options,
+                                  struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
     enum psc_found found = PSC_FOUND_NOTHING;
@@ -459,24 +130,12 @@ static enum psc_status scan_first(struct psc_trace *t, const struct psc_open_opt
                 return psc_fail(reterr, PSC_ERR_CANCELLED, "opening was cancelled");
         }
         size_t limit = (at / PIECE + 1) * PIECE;
-        status = take_next(t, limit < t->source.n ? limit : SIZE_MAX, &found, reterr);
+        status = psc_trace_take_next(t, limit < t->source.n ? limit : SIZE_MAX, &found, reterr);
         if (t->doc->report.failed)
             status = psc_fail_nomem(reterr);
         if (status == PSC_OK && !(options && options->whole) && can_be_shown(t, found))
             break;
     }
-    return status;
-}
-
-static enum psc_status check_both_ends(struct psc_trace *t, struct psc_error *reterr)
-{
-    struct psc_probe probe;
-    psc_probe(t->source.s, t->source.n, &probe);
-    enum psc_status status = take_format(t, probe.format, reterr);
-    if (status == PSC_OK && probe.version.n)
-        status = take_version(t, probe.version, reterr);
-    if (status == PSC_OK && t->format == PSC_FORMAT_UNKNOWN && probe.has_nodes && !probe.has_phases)
-        t->has_nodes = true;
     return status;
 }
 
@@ -489,8 +148,8 @@ static const char *base_name(const char *path)
 static void pass_on(const struct psc_report *from, struct psc_report *to)
 {
     for (size_t i = 0; to && i < from->n; i++)
-        psc_report_add(to, from->items[i].level, from->items[i].line, from->items[i].column, from->items[i].byte, "%s",
-                       from->items[i].text);
+        psc_report_add(to, from->items[i].level, from->items[i].line, from->items[i].column,
+                       from->items[i].byte, "%s", from->items[i].text);
     if (to) {
         to->dropped += from->dropped;
         to->failed = to->failed || from->failed;
@@ -498,8 +157,9 @@ static void pass_on(const struct psc_report *from, struct psc_report *to)
 }
 
 /* Takes the source over. */
-static enum psc_status open_source(struct psc_source source, const char *path, const char *name, const struct psc_open_options *options,
-                                   struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
+static enum psc_status open_source(struct psc_source source, const char *path, const char *name,
+                                   const struct psc_open_options *options, struct psc_report *report,
+                                   struct psc_doc **ret, struct psc_error *reterr)
 {
     static const char *const names[] = {NULL, "minfer-trace", "minfer-live", "minfer-graph"};
     struct psc_trace *t = psc_alloc0(1, sizeof *t);
@@ -516,8 +176,9 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
     t->doc = doc;
     t->name = copy;
     psc_index_init(&t->index, source.s, source.n);
-    doc->steps = (struct psc_step_source){source_count, source_load, source_scan, source_progress, source_close, t};
-    enum psc_status status = check_both_ends(t, reterr);
+    doc->steps =
+        (struct psc_step_source){source_count, source_load, source_scan, source_progress, source_close, t};
+    enum psc_status status = psc_trace_check_ends(t, reterr);
     if (status == PSC_OK)
         status = scan_first(t, options, reterr);
     if (status == PSC_OK) {
@@ -538,8 +199,8 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
     return PSC_OK;
 }
 
-enum psc_status psc_trace_open(const char *path, const struct psc_open_options *options, struct psc_report *report,
-                               struct psc_doc **ret, struct psc_error *reterr)
+enum psc_status psc_trace_open(const char *path, const struct psc_open_options *options,
+                               struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
 {
     struct psc_source source;
     enum psc_status status = psc_source_map(&source, path, reterr);
@@ -550,8 +211,9 @@ enum psc_status psc_trace_open(const char *path, const struct psc_open_options *
     return open_source(source, path, base_name(path), options, report, ret, reterr);
 }
 
-enum psc_status psc_trace_open_memory(const char *name, const char *bytes, size_t n, const struct psc_open_options *options,
-                                      struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
+enum psc_status psc_trace_open_memory(const char *name, const char *bytes, size_t n,
+                                      const struct psc_open_options *options, struct psc_report *report,
+                                      struct psc_doc **ret, struct psc_error *reterr)
 {
     if (n == 0)
         return psc_fail(reterr, PSC_ERR_PARSE, "%s: file is empty (0 bytes)", name);

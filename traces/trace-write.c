@@ -36,10 +36,11 @@ static bool stopped(const struct flow *f)
 
 /* ---- our own key ------------------------------------------------------------------------------------ */
 
-static bool has_ours(const struct psc_phase *phase, const struct psc_plan *plan, const struct psc_story *story)
+static bool has_ours(const struct psc_phase *phase, const struct psc_plan *plan,
+                     const struct psc_story *story)
 {
-    return plan || story || phase->capture != PSC_CAPTURE_UNKNOWN || phase->has_slots || phase->true_backend || phase->note ||
-           phase->lesson[0];
+    return plan || story || phase->capture != PSC_CAPTURE_UNKNOWN || phase->has_slots ||
+           phase->true_backend || phase->note || phase->lesson[0];
 }
 
 static void write_text(struct psc_json *j, const char *key, const char *text)
@@ -48,7 +49,8 @@ static void write_text(struct psc_json *j, const char *key, const char *text)
     psc_json_string(j, text ? text : "");
 }
 
-static void write_ours(struct flow *f, const struct psc_phase *phase, const struct psc_plan *plan, const struct psc_story *story)
+static void write_ours(struct flow *f, const struct psc_phase *phase, const struct psc_plan *plan,
+                       const struct psc_story *story)
 {
     struct psc_json *j = &f->j;
     psc_json_object(j);
@@ -149,7 +151,8 @@ static void write_step(struct flow *f, const struct psc_step *step)
     psc_json_end_object(j);
 }
 
-static enum psc_status write_steps(struct flow *f, const struct psc_doc *doc, uint32_t p, struct psc_error *reterr)
+static enum psc_status write_steps(struct flow *f, const struct psc_doc *doc, uint32_t p,
+                                   struct psc_error *reterr)
 {
     struct psc_arena arena = {0};
     enum psc_status status = PSC_OK;
@@ -170,8 +173,9 @@ static enum psc_status write_steps(struct flow *f, const struct psc_doc *doc, ui
 
 /* ---- the document ------------------------------------------------------------------------------------ */
 
-static enum psc_status write_phase(struct flow *f, const struct psc_doc *doc, uint32_t p, const struct psc_plan *plan,
-                                   const struct psc_story *story, struct psc_error *reterr)
+static enum psc_status write_phase(struct flow *f, const struct psc_doc *doc, uint32_t p,
+                                   const struct psc_plan *plan, const struct psc_story *story,
+                                   struct psc_error *reterr)
 {
     const struct psc_phase *phase = &doc->phases[p];
     struct psc_json *j = &f->j;
@@ -198,8 +202,9 @@ static enum psc_status write_phase(struct flow *f, const struct psc_doc *doc, ui
     return status;
 }
 
-enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *const *plans, struct psc_story *const *stories, bool pretty,
-                                psc_write_fn write, void *ctx, struct psc_error *reterr)
+enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *const *plans,
+                                struct psc_story *const *stories, bool pretty, psc_write_fn write, void *ctx,
+                                struct psc_error *reterr)
 {
     struct flow f = {.write = write, .ctx = ctx};
     struct psc_json *j = &f.j;

@@ -2,8 +2,8 @@
  *
  * psc_trace_open finds out the format by content (minfer-trace, minfer-graph, minfer-live), looks for
  * `version` at both ends of the file before anything else, and returns as soon as the first phase's graph and
- * the end of its first step are known; doc->steps.scan goes on from there (psc_doc_scan_all does it in one go).
- * Every fault of a graph is in `report`; nothing is half-loaded: on failure *ret is untouched.
+ * the end of its first step are known; doc->steps.scan goes on from there (psc_doc_scan_all does it in one
+ * go). Every fault of a graph is in `report`; nothing is half-loaded: on failure *ret is untouched.
  */
 #ifndef PSC_TRACES_TRACES_H
 #define PSC_TRACES_TRACES_H
@@ -14,27 +14,32 @@
 #define PSC_JSON_NESTING_MAX 1000u
 
 struct psc_open_options {
-    /* Called now and then with bytes done and bytes in all; returns false to cancel (PSC_ERR_CANCELLED). NULL: never. */
+    /* Called now and then with bytes done and bytes in all; returns false to cancel (PSC_ERR_CANCELLED).
+     * NULL: never. */
     bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *ctx;
     bool whole; /* scan to the end before returning */
 };
 /* options may be NULL. report gets faults and warnings (also those of a failed open). */
-enum psc_status psc_trace_open(const char *path, const struct psc_open_options *options, struct psc_report *report,
-                               struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_trace_open(const char *path, const struct psc_open_options *options,
+                               struct psc_report *report, struct psc_doc **ret,
+                               struct psc_error *reterr) PSC_MUST_CHECK;
 /* The same over bytes in memory (borrowed: must outlive the document). name is for messages. */
-enum psc_status psc_trace_open_memory(const char *name, const char *bytes, size_t n, const struct psc_open_options *options,
-                                      struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_trace_open_memory(const char *name, const char *bytes, size_t n,
+                                      const struct psc_open_options *options, struct psc_report *report,
+                                      struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* Writers. The text is added to out; nothing is added on failure. */
-enum psc_status psc_graph_write(const struct psc_phase *phase, bool pretty, struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;
-/* plans[phase] and stories[phase] (either array may be NULL, entries too) go under our extra key of each phase, in place
- * of those that the document has. Streams to `write` piece by piece so that a trace of any size can be written; `write`
- * returns false to stop (PSC_ERR_IO). The document must be scanned to its end (psc_doc_scan_all) before. A step that
- * cannot be read is written without records. */
+enum psc_status psc_graph_write(const struct psc_phase *phase, bool pretty, struct psc_text *out,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
+/* plans[phase] and stories[phase] (either array may be NULL, entries too) go under our extra key of each
+ * phase, in place of those that the document has. Streams to `write` piece by piece so that a trace of any
+ * size can be written; `write` returns false to stop (PSC_ERR_IO). The document must be scanned to its end
+ * (psc_doc_scan_all) before. A step that cannot be read is written without records. */
 typedef bool (*psc_write_fn)(void *ctx, const char *bytes, size_t n);
-enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *const *plans, struct psc_story *const *stories,
-                                bool pretty, psc_write_fn write, void *ctx, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *const *plans,
+                                struct psc_story *const *stories, bool pretty, psc_write_fn write, void *ctx,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* The plan format (`plan --json`), field by field in traces/README.md. */
 enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_plan *plan, bool pretty,
@@ -47,11 +52,13 @@ enum psc_status psc_plan_read(struct psc_arena *arena, const char *path, struct 
                               struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_plan_read_memory(struct psc_arena *arena, const char *name, const char *bytes, size_t n,
                                      struct psc_foreign *ret, struct psc_error *reterr) PSC_MUST_CHECK;
-/* One line a node: position,id,name,op,backend,shape,bytes,buffer,offset,length,first,last,reason. RFC 4180 quoting. */
-enum psc_status psc_plan_write_csv(const struct psc_graph *graph, const struct psc_plan *plan, struct psc_text *out,
-                                   struct psc_error *reterr) PSC_MUST_CHECK;
+/* One line a node: position,id,name,op,backend,shape,bytes,buffer,offset,length,first,last,reason. RFC 4180
+ * quoting. */
+enum psc_status psc_plan_write_csv(const struct psc_graph *graph, const struct psc_plan *plan,
+                                   struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* Writes bytes to path through a temporary file and a rename, so that no half file is ever left. */
-enum psc_status psc_file_write(const char *path, const char *bytes, size_t n, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_file_write(const char *path, const char *bytes, size_t n,
+                               struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

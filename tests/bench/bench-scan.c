@@ -27,8 +27,11 @@ static double now(clockid_t clock)
 
 static void write_record(FILE *f, unsigned id, unsigned *seed)
 {
-    fprintf(f, "%s{\"dtype\":\"f32\",\"id\":%u,\"n\":1792,\"stats\":{\"absmean\":0.38099%u,\"max\":%u.5,\"mean\":0.00%u,\"min\":-3.25},"
-               "\"stride\":28,\"values\":[", id ? "," : "", id, *seed % 1000, *seed % 9, *seed % 7777);
+    fprintf(f,
+            "%s{\"dtype\":\"f32\",\"id\":%u,\"n\":1792,\"stats\":{\"absmean\":0.38099%u,\"max\":%u.5,"
+            "\"mean\":0.00%u,\"min\":-3.25},"
+            "\"stride\":28,\"values\":[",
+            id ? "," : "", id, *seed % 1000, *seed % 9, *seed % 7777);
     for (int k = 0; k < 64; k++) {
         *seed = *seed * 1664525u + 1013904223u;
         fprintf(f, "%s%s0.%08u%08u", k ? "," : "", *seed & 1 ? "-" : "", *seed % 100000000u, *seed >> 5);
@@ -40,10 +43,14 @@ static void write_record(FILE *f, unsigned id, unsigned *seed)
 static unsigned write_trace(FILE *f)
 {
     unsigned seed = 1, steps = 0;
-    fputs("{\"format\":\"minfer-trace\",\"model\":\"bench\",\"phases\":[{\"graph\":{\"inputs\":[0],\"outputs\":[399],\"nodes\":[", f);
+    fputs("{\"format\":\"minfer-trace\",\"model\":\"bench\",\"phases\":[{\"graph\":{\"inputs\":[0],"
+          "\"outputs\":[399],\"nodes\":[",
+          f);
     for (unsigned i = 0; i < NODES; i++)
-        fprintf(f, "%s{\"backend\":\"cpu\",\"dtype\":\"f32\",\"id\":%u,\"op\":\"%s\",\"shape\":[896,2,1,1],\"src\":[%.*u]}", i ? "," : "", i,
-                i ? "silu" : "input", i ? 1 : 0, i ? i - 1 : 0);
+        fprintf(f,
+                "%s{\"backend\":\"cpu\",\"dtype\":\"f32\",\"id\":%u,\"op\":\"%s\",\"shape\":[896,2,1,1],"
+                "\"src\":[%.*u]}",
+                i ? "," : "", i, i ? "silu" : "input", i ? 1 : 0, i ? i - 1 : 0);
     fputs("]},\"kind\":\"decode\",\"steps\":[", f);
     for (; (uint64_t)ftello(f) < BYTES; steps++) {
         fprintf(f, "%s{\"logits_top\":[],\"nodes\":[", steps ? "," : "");
@@ -66,7 +73,8 @@ static int measure(const char *path, unsigned want_steps)
     if (stat(path, &info) != 0)
         return 1;
     double begin = now(CLOCK_MONOTONIC), begin_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-    if (psc_trace_open(path, NULL, NULL, &doc, &err) != PSC_OK || psc_doc_load_step(doc, 0, 0, &arena, &step, &err) != PSC_OK) {
+    if (psc_trace_open(path, NULL, NULL, &doc, &err) != PSC_OK ||
+        psc_doc_load_step(doc, 0, 0, &arena, &step, &err) != PSC_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
@@ -81,10 +89,11 @@ static int measure(const char *path, unsigned want_steps)
     if (psc_doc_load_step(doc, 0, steps - 1, &arena, &step, &err) != PSC_OK)
         return 1;
     double loaded = now(CLOCK_MONOTONIC), mb = (double)info.st_size / 1e6;
-    printf("%.0f MB, %u steps: first step after %.1f ms, scanned at %.0f MB/s (%.0f by processor time), a step loads in %.1f ms, peak "
+    printf("%.0f MB, %u steps: first step after %.1f ms, scanned at %.0f MB/s (%.0f by processor time), a "
+           "step loads in %.1f ms, peak "
            "resident %.1f MiB\n",
-           mb, steps, (first - begin) * 1e3, mb / (scanned - begin), mb / (scanned_cpu - begin_cpu), (loaded - scanned) * 1e3,
-           (double)usage.ru_maxrss / 1024);
+           mb, steps, (first - begin) * 1e3, mb / (scanned - begin), mb / (scanned_cpu - begin_cpu),
+           (loaded - scanned) * 1e3, (double)usage.ru_maxrss / 1024);
     psc_arena_release(&arena);
     psc_doc_free(doc);
     return want_steps && steps != want_steps;

@@ -1,7 +1,8 @@
-/* One input of the readers' fuzz run, in libFuzzer's form: whatever the bytes, the readers return in order, and what
- * opens can be written and opened again with the same phases and steps.
+/* One input of the readers' fuzz run, in libFuzzer's form: whatever the bytes, the readers return in order,
+ * and what opens can be written and opened again with the same phases and steps.
  *
- *     clang -fsanitize=fuzzer,address -I. tests/fuzz/fuzz-reader.c <the project's libraries> -o fuzz && ./fuzz tests/fuzz/corpus
+ *     clang -fsanitize=fuzzer,address -I. tests/fuzz/fuzz-reader.c <the project's libraries> -o fuzz &&
+ * ./fuzz tests/fuzz/corpus
  *
  * test-fuzz.c runs it without clang, over mutations of the corpus.
  */
