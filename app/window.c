@@ -1,6 +1,7 @@
 #include "app/window-private.h"
 
 #include "core/debug/explain.h"
+#include "ui/access.h"
 #include "ui/inspector.h"
 #include "ui/keys.h"
 #include "ui/navigate.h"
@@ -23,8 +24,9 @@ static void show_title(PscWindow *self)
         g_string_append_printf(about, "%s v%d", doc->format ? doc->format : "trace", (int)doc->version);
         for (uint32_t b = 0; study->graph && b < study->graph->backend_n; b++)
             g_string_append_printf(about, " \xc2\xb7 %s", study->graph->backends[b]);
-        if (psc_workspace_prompt(self->ws))
-            g_string_append_printf(about, " \xc2\xb7 prompt \xe2\x80\x9c%s\xe2\x80\x9d", psc_workspace_prompt(self->ws));
+        const char *prompt = psc_workspace_prompt(self->ws);
+        if (prompt && *prompt)
+            g_string_append_printf(about, " \xc2\xb7 prompt \xe2\x80\x9c%s\xe2\x80\x9d", prompt);
     }
     gtk_label_set_text(GTK_LABEL(self->subtitle), about->str);
     gtk_widget_set_visible(self->subtitle, about->len > 0);
@@ -55,7 +57,7 @@ static void show_badge(PscWindow *self)
     char *name = clobbers      ? g_strdup_printf("%u clobbers. Show the list of problems", clobbers)
                  : overwritten ? g_strdup_printf("%u records are overwritten. Show the recorded values", overwritten)
                                : g_strdup("No problem found. Show the list of problems");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->badge), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(self->badge, name);
     gtk_widget_set_tooltip_text(self->badge, name);
     gtk_widget_set_visible(self->badge, psc_workspace_study(self->ws) != NULL);
     g_free(name);
@@ -100,6 +102,8 @@ static void changed_cb(PscWindow *self, guint what)
 {
     gboolean has = psc_workspace_study(self->ws) != NULL;
     if (what & PSC_CHANGED_DOCUMENT) {
+        gtk_widget_set_visible(self->outer, has); /* a page that is not seen must not be read out either */
+        gtk_widget_set_visible(self->empty, !has);
         gtk_stack_set_visible_child_name(GTK_STACK(self->stack), has ? "document" : "empty");
         if (!has)
             psc_window_fill_recent(self);
@@ -157,7 +161,7 @@ static GtkWidget *icon_button(const char *icon, const char *name, const char *ac
 {
     GtkWidget *button = gtk_button_new_from_icon_name(icon);
     gtk_widget_set_tooltip_text(button, name);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(button, name);
     gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
     return button;
 }
@@ -201,7 +205,7 @@ static GtkWidget *main_menu(void)
     gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(button), G_MENU_MODEL(menu));
     gtk_menu_button_set_primary(GTK_MENU_BUTTON(button), TRUE);
     gtk_widget_set_tooltip_text(button, "Main menu");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, "Main menu", -1);
+    psc_ui_name(button, "Main menu");
     g_object_unref(view);
     g_object_unref(help);
     g_object_unref(menu);
@@ -264,7 +268,7 @@ static void height_cb(PscWindow *self)
 static GtkWidget *choice_new(const char *const *words, const char *name, GCallback chosen, PscWindow *self)
 {
     GtkWidget *choice = gtk_drop_down_new_from_strings(words);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(choice, name);
     gtk_widget_set_tooltip_text(choice, name);
     g_signal_connect_swapped(choice, "notify::selected", chosen, self);
     return choice;
@@ -348,8 +352,7 @@ static GtkWidget *progress_new(PscWindow *self)
     self->progress_bar = gtk_progress_bar_new();
     gtk_widget_set_hexpand(self->progress_bar, TRUE);
     gtk_widget_set_valign(self->progress_bar, GTK_ALIGN_CENTER);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->progress_bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                   "Progress of opening", -1);
+    psc_ui_name(self->progress_bar, "Progress of opening");
     GtkWidget *cancel = gtk_button_new_with_label("Cancel");
     gtk_actionable_set_action_name(GTK_ACTIONABLE(cancel), "win.cancel-open");
     gtk_box_append(GTK_BOX(self->progress), self->progress_text);

@@ -1,5 +1,6 @@
 #include "ui/card.h"
 
+#include "ui/access.h"
 #include "ui/tables.h"
 
 #include <string.h>
@@ -112,7 +113,7 @@ static void attach_link(PscCard *card, const char *key, const char *text, uint32
     gtk_widget_add_css_class(button, "psc-link");
     gtk_widget_set_valign(button, GTK_ALIGN_START);
     char *name = g_strdup_printf("%s %s", key, text);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(button, name);
     g_free(name);
     g_object_set_data(G_OBJECT(button), "index", GUINT_TO_POINTER(index));
     g_signal_connect_object(button, "clicked", clicked, card->ws, 0);

@@ -1,5 +1,6 @@
 #include "ui/context-bar.h"
 
+#include "ui/access.h"
 #include "ui/palette.h"
 #include "ui/plan-menu.h"
 
@@ -92,7 +93,7 @@ static void add_token(PscContextBar *self, guint phase, guint step)
         gtk_widget_add_css_class(button, "current");
     gtk_widget_set_tooltip_text(button, hint);
     char *name = g_strdup_printf("Token %s: %s", words, hint);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(button, name);
     g_object_set_data(G_OBJECT(button), "phase", GUINT_TO_POINTER(phase));
     g_object_set_data(G_OBJECT(button), "step", GUINT_TO_POINTER(step));
     g_signal_connect(button, "clicked", G_CALLBACK(token_cb), self);
@@ -169,7 +170,7 @@ static void fill_next(PscContextBar *self)
         g_free(part);
     }
     gtk_widget_set_tooltip_text(self->next, words->str);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->next), GTK_ACCESSIBLE_PROPERTY_LABEL, words->str, -1);
+    psc_ui_name(self->next, words->str);
     g_string_free(words, TRUE);
 }
 
@@ -243,10 +244,10 @@ static void psc_context_bar_init(PscContextBar *self)
     gtk_widget_add_css_class(GTK_WIDGET(self), "context-bar");
     self->phases = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
     gtk_widget_add_css_class(self->phases, "linked");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->phases), GTK_ACCESSIBLE_PROPERTY_LABEL, "Phase", -1);
+    psc_ui_name(self->phases, "Phase");
     self->step_names = gtk_string_list_new(NULL);
     self->steps = gtk_drop_down_new(G_LIST_MODEL(self->step_names), NULL);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->steps), GTK_ACCESSIBLE_PROPERTY_LABEL, "Step", -1);
+    psc_ui_name(self->steps, "Step");
     self->tokens_word = dim_label("Tokens");
     self->strip = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
     self->strip_scroller = gtk_scrolled_window_new();
@@ -260,8 +261,7 @@ static void psc_context_bar_init(PscContextBar *self)
     self->progress = gtk_progress_bar_new();
     gtk_widget_set_valign(self->progress, GTK_ALIGN_CENTER);
     gtk_widget_set_tooltip_text(self->progress, "Reading the rest of the file");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->progress), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                   "Reading the rest of the file", -1);
+    psc_ui_name(self->progress, "Reading the rest of the file");
     gtk_box_append(box, self->phases);
     gtk_box_append(box, self->steps);
     gtk_box_append(box, self->tokens_word);

@@ -88,7 +88,7 @@ static uint32_t problem_selected(PscWorkspace *ws)
 }
 
 static const PscColumn problem_columns[] = {
-    {.title = "kind", .width = 170, .text = kind_text, .compare = kind_compare, .style = kind_style},
+    {.title = "kind", .width = 170, .names_row = TRUE, .text = kind_text, .compare = kind_compare, .style = kind_style},
     {.title = "victim", .width = 130, .text = victim_text},
     {.title = "writer", .width = 130, .text = writer_text},
     {.title = "doomed read", .width = 130, .text = reader_text},
@@ -220,7 +220,7 @@ static uint32_t record_selected(PscWorkspace *ws)
 }
 
 static const PscColumn record_columns[] = {
-    {.title = "recorded for", .width = 150, .text = record_node_text},
+    {.title = "recorded for", .width = 150, .names_row = TRUE, .text = record_node_text},
     {.title = "verdict", .width = 110, .text = verdict_text, .compare = verdict_compare, .style = verdict_style},
     {.title = "really holds", .expand = TRUE, .text = holds_text, .compare = holds_compare},
     {.title = "because", .width = 130, .text = certain_text},
@@ -303,7 +303,7 @@ static void access_select(PscWorkspace *ws, uint32_t row)
 
 static const PscColumn access_columns[] = {
     {.title = "at", .width = 54, .right = TRUE, .text = access_at_text},
-    {.title = "access", .width = 90, .text = access_kind_text, .compare = access_kind_compare},
+    {.title = "access", .width = 90, .names_row = TRUE, .text = access_kind_text, .compare = access_kind_compare},
     {.title = "by", .width = 150, .text = access_node_text},
     {.title = "value", .width = 150, .text = access_value_text},
     {.title = "bytes", .expand = TRUE, .text = access_bytes_text},

@@ -1,5 +1,6 @@
 #include "ui/drawer.h"
 
+#include "ui/access.h"
 #include "ui/tables.h"
 
 #define HEIGHT 190
@@ -183,8 +184,7 @@ GtkWidget *psc_drawer_new(PscWorkspace *ws)
     self->arrow = gtk_button_new_from_icon_name("pan-up-symbolic");
     gtk_widget_add_css_class(self->arrow, "flat");
     gtk_widget_set_tooltip_text(self->arrow, "Open or close the drawer");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->arrow), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                   "Open or close the drawer", -1);
+    psc_ui_name(self->arrow, "Open or close the drawer");
     g_signal_connect_swapped(self->arrow, "clicked", G_CALLBACK(psc_drawer_toggle), self);
     gtk_box_append(GTK_BOX(bar), self->arrow);
     self->revealer = gtk_revealer_new();

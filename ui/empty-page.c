@@ -1,5 +1,7 @@
 #include "ui/empty-page.h"
 
+#include "ui/access.h"
+
 struct _PscEmptyPage {
     GtkWidget parent_instance;
     GtkWidget *scroller, *recent, *examples, *lessons;
@@ -48,8 +50,9 @@ static void fill(GtkWidget *list, GPtrArray *entries, const char *none)
         gtk_button_set_child(GTK_BUTTON(button), box);
         gtk_widget_add_css_class(button, "flat");
         gtk_widget_add_css_class(button, "entry-row");
-        gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, entry->title,
-                                       GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, entry->about ? entry->about : "", -1);
+        psc_ui_name(button, entry->title);
+        gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                       entry->about ? entry->about : "", -1);
         gtk_actionable_set_action_target(GTK_ACTIONABLE(button), "s", entry->target);
         gtk_actionable_set_action_name(GTK_ACTIONABLE(button), "win.open-path");
         gtk_box_append(GTK_BOX(list), button);
@@ -88,7 +91,7 @@ static GtkWidget *list_card(const char *title, const char *about, GtkWidget **re
     gtk_box_append(GTK_BOX(head), label_new(about, "dim"));
     gtk_box_append(GTK_BOX(card), head);
     *ret_list = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(*ret_list), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+    psc_ui_name(*ret_list, title);
     gtk_box_append(GTK_BOX(card), *ret_list);
     return card;
 }
@@ -136,7 +139,7 @@ static GtkWidget *command(const char *about, const char *text)
     gtk_widget_add_css_class(copy, "flat");
     gtk_widget_set_tooltip_text(copy, "Copy");
     char *name = g_strdup_printf("Copy: %s", text);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(copy), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(copy, name);
     g_free(name);
     g_signal_connect(copy, "clicked", G_CALLBACK(copy_cb), (gpointer)text);
     gtk_widget_add_css_class(line, "command");

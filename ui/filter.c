@@ -99,7 +99,7 @@ static bool node_is(const PscStudy *study, psc_node node, const char *what)
     if (equals("output", what))
         return info->is_output;
     if (equals("dead", what))
-        return info->reader_n == 0 && !info->is_output;
+        return info->reader_n == 0 && !info->is_output && !psc_op_info(info->op)->stores_kv;
     if (equals("clobbered", what))
         return study->node_marks[node] & PSC_NODE_VICTIM;
     return false;

@@ -1,5 +1,6 @@
 #include "ui/heatmap.h"
 
+#include "ui/access.h"
 #include "ui/palette.h"
 
 #include <math.h>
@@ -98,7 +99,7 @@ GtkWidget *psc_heatmap_new(const struct psc_record *record)
             self->limit = fmaxf(self->limit, fabsf(self->values[i]));
     char *text = g_strdup_printf("%u samples between %.4g and %.4g", self->n, -(double)self->limit,
                                  (double)self->limit);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+    psc_ui_name(GTK_WIDGET(self), text);
     g_free(text);
     return GTK_WIDGET(self);
 }

@@ -1,8 +1,11 @@
 #include "ui/inspector.h"
 
+#include "ui/access.h"
 #include "ui/inspector-cards.h"
 #include "ui/tables.h"
 #include "ui/tenants-table.h"
+
+#define BEFORE_REDRAW (G_PRIORITY_HIGH_IDLE + 15) /* GTK draws at + 20: once a frame, however many steps */
 
 struct _PscInspector {
     GtkBox parent_instance;
@@ -65,7 +68,7 @@ static void changed_cb(PscInspector *self, guint what)
     guint mine = PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_SELECTION |
                  PSC_CHANGED_CURSOR | PSC_CHANGED_VIEW;
     if (what & mine && !self->idle)
-        self->idle = g_idle_add(idle_cb, self);
+        self->idle = g_idle_add_full(BEFORE_REDRAW, idle_cb, self, NULL);
 }
 
 static void psc_inspector_dispose(GObject *object)
@@ -99,7 +102,7 @@ GtkWidget *psc_inspector_new(PscWorkspace *ws)
     gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
     gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->scroller), self->box);
     gtk_widget_set_vexpand(self->scroller, TRUE);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->scroller), GTK_ACCESSIBLE_PROPERTY_LABEL, "Inspector", -1);
+    psc_ui_name(self->scroller, "Inspector");
     self->tenants_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 3);
     self->tenants_title = gtk_label_new(NULL);
     gtk_label_set_xalign(GTK_LABEL(self->tenants_title), 0);

@@ -1,5 +1,6 @@
 #include "ui/list-pane.h"
 
+#include "ui/access.h"
 #include "ui/tables.h"
 
 struct _PscListPane {
@@ -111,8 +112,7 @@ GtkWidget *psc_list_pane_new(PscWorkspace *ws)
     gtk_widget_set_margin_start(self->search, 6);
     gtk_widget_set_margin_end(self->search, 6);
     gtk_widget_set_margin_bottom(self->search, 6);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->search), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                   "Filter of ops and buffers", -1);
+    psc_ui_name(self->search, "Filter of ops and buffers");
     self->shown = gtk_label_new(NULL);
     gtk_label_set_wrap(GTK_LABEL(self->shown), TRUE);
     gtk_label_set_xalign(GTK_LABEL(self->shown), 0);

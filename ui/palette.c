@@ -1,6 +1,6 @@
 #include "ui/palette.h"
 
-#include "ui-resources.h"
+#include "ui/ui-resources.h"
 
 static GtkCssProvider *colours; /* @define-color of the current palette */
 

@@ -1,5 +1,6 @@
 #include "ui/plan-menu.h"
 
+#include "ui/access.h"
 #include <string.h>
 
 enum { PLANNER, MODE, SIZE, SLOTS, ORDER, CHOICE_N };
@@ -90,7 +91,7 @@ static void update(PscPlanMenu *self)
     gtk_label_set_text(GTK_LABEL(self->label), self->narrow ? (study->phase.plan || study->phase.story ? "Plan" : "Planned here") : study->plan_words);
     gtk_label_set_text(GTK_LABEL(self->origin), study->analysis->origin ? study->analysis->origin : "");
     char *name = g_strdup_printf("Plan: %s", study->plan_words);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(self->button, name);
     gtk_widget_set_tooltip_text(self->button, name);
     g_free(name);
 }
@@ -169,8 +170,8 @@ static GtkWidget *choices_new(PscPlanMenu *self)
         self->choices[i] = choice_new(i);
         gtk_widget_set_hexpand(self->choices[i], TRUE);
         gtk_widget_set_tooltip_text(self->choices[i], choice_words[i].hint);
-        gtk_accessible_update_property(GTK_ACCESSIBLE(self->choices[i]), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                       choice_words[i].title, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+        psc_ui_name(self->choices[i], choice_words[i].title);
+        gtk_accessible_update_property(GTK_ACCESSIBLE(self->choices[i]), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                        choice_words[i].hint, -1);
         gtk_grid_attach(GTK_GRID(grid), label, 0, i, 1, 1);
         gtk_grid_attach(GTK_GRID(grid), self->choices[i], 1, i, 1, 1);

@@ -109,7 +109,7 @@ static void free_select(PscWorkspace *ws, uint32_t row)
 }
 
 static const PscColumn free_columns[] = {
-    {.title = "free buffer", .width = 110, .text = free_name_text},
+    {.title = "free buffer", .width = 110, .names_row = TRUE, .text = free_name_text},
     {.title = "bytes", .width = 90, .text = free_bytes_text, .compare = free_bytes_compare},
     {.title = "last tenant", .width = 240, .text = free_last_text},
     {.title = "next tenant", .expand = TRUE, .text = free_next_text},
@@ -146,7 +146,7 @@ static void log_select(PscWorkspace *ws, uint32_t row)
 }
 
 static const PscColumn log_columns[] = {
-    {.title = "the planner's walk", .expand = TRUE, .text = log_text},
+    {.title = "the planner's walk", .expand = TRUE, .names_row = TRUE, .text = log_text},
 };
 const PscTableKind psc_log_table = {
     .label = "Log of the planner's walk", .columns = log_columns, .column_n = G_N_ELEMENTS(log_columns),

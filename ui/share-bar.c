@@ -1,5 +1,6 @@
 #include "ui/share-bar.h"
 
+#include "ui/access.h"
 #include "ui/palette.h"
 
 struct _PscShareBar {
@@ -57,7 +58,7 @@ GtkWidget *psc_share_bar_new(guint own, guint overwritten, guint unknown)
     self->part[1] = overwritten;
     self->part[2] = unknown;
     char *text = g_strdup_printf("%u records own, %u overwritten, %u unknown", own, overwritten, unknown);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+    psc_ui_name(GTK_WIDGET(self), text);
     g_free(text);
     return GTK_WIDGET(self);
 }

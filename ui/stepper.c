@@ -1,5 +1,6 @@
 #include "ui/stepper.h"
 
+#include "ui/access.h"
 #include "ui/navigate.h"
 
 struct _PscStepper {
@@ -64,7 +65,7 @@ static GtkWidget *add_button(GtkWidget *box, const char *icon, const char *name,
 {
     GtkWidget *button = gtk_button_new_from_icon_name(icon);
     gtk_widget_set_tooltip_text(button, name);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(button, name);
     gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
     gtk_box_append(GTK_BOX(box), button);
     return button;
@@ -82,7 +83,7 @@ void psc_stepper_set_playing(PscStepper *self, gboolean playing)
                              playing ? "media-playback-pause-symbolic" : "media-playback-start-symbolic");
     const char *name = playing ? "Pause (Space)" : "Play (Space)";
     gtk_widget_set_tooltip_text(self->play, name);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->play), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    psc_ui_name(self->play, name);
 }
 
 void psc_stepper_set_narrow(PscStepper *self, gboolean narrow)
@@ -118,7 +119,7 @@ static void psc_stepper_init(PscStepper *self)
     gtk_editable_set_max_width_chars(GTK_EDITABLE(self->entry), 6);
     gtk_editable_set_alignment(GTK_EDITABLE(self->entry), 0.5f);
     gtk_widget_set_tooltip_text(self->entry, "Go to: 124, 50%, 0x13400, b9 or a name (G)");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Go to op", -1);
+    psc_ui_name(self->entry, "Go to op");
     gtk_box_append(GTK_BOX(group), self->entry);
     add_button(group, "go-next-symbolic", "Next op (Ctrl+Right)", "win.forward");
     add_button(group, "media-seek-forward-symbolic", "Next layer (Page Down)", "win.next-layer");

@@ -1,5 +1,6 @@
 #include "ui/table-cell.h"
 
+#include "ui/access.h"
 #include "ui/palette.h"
 
 #define BAR 30
@@ -61,13 +62,14 @@ static void psc_table_cell_class_init(PscTableCellClass *class)
     widget_class->size_allocate = psc_table_cell_size_allocate;
     widget_class->snapshot = psc_table_cell_snapshot;
     gtk_widget_class_set_css_name(widget_class, "tablecell");
-    gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_PRESENTATION);
+    gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_LABEL);
 }
 
 static void psc_table_cell_init(PscTableCell *self)
 {
     self->part = -1;
-    self->text = gtk_inscription_new(NULL);
+    /* The cell itself is the label: one accessible a cell, not two. */
+    self->text = g_object_new(GTK_TYPE_INSCRIPTION, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
     gtk_inscription_set_text_overflow(GTK_INSCRIPTION(self->text), GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
     gtk_inscription_set_nat_chars(GTK_INSCRIPTION(self->text), 3);
     gtk_inscription_set_min_lines(GTK_INSCRIPTION(self->text), 1);
@@ -85,8 +87,10 @@ GtkWidget *psc_table_cell_new(gboolean has_bar, gboolean right)
 void psc_table_cell_set(PscTableCell *self, const char *text, double part, guint colour, const char *style)
 {
     const char *old = gtk_inscription_get_text(GTK_INSCRIPTION(self->text));
-    if (g_strcmp0(old, text) != 0)
+    if (g_strcmp0(old, text) != 0) {
         gtk_inscription_set_text(GTK_INSCRIPTION(self->text), text);
+        psc_ui_name(GTK_WIDGET(self), text);
+    }
     if (self->style != style) {
         if (self->style)
             gtk_widget_remove_css_class(GTK_WIDGET(self), self->style);

@@ -1,5 +1,6 @@
 #include "ui/table.h"
 
+#include "ui/access.h"
 #include "ui/table-cell.h"
 
 #include <stdlib.h>
@@ -112,6 +113,9 @@ static void update_cell(PscTable *self, const PscColumn *column, GtkListItem *it
     double part = column->bar ? column->bar(self->ws, row->index, &colour) : -1;
     const char *style = column->style ? column->style(self->ws, row->index) : NULL;
     psc_table_cell_set(PSC_TABLE_CELL(cell), psc_text_str(&text), part, colour, style);
+    GtkWidget *place = gtk_widget_get_parent(cell), *line = place ? gtk_widget_get_parent(place) : NULL;
+    if (column->names_row && line)
+        psc_ui_name(line, psc_text_str(&text));
     psc_text_release(&text);
 }
 
@@ -303,13 +307,16 @@ GtkWidget *psc_table_new(PscWorkspace *ws, const PscTableKind *kind)
     gtk_single_selection_set_can_unselect(self->selection, TRUE);
     self->view = gtk_column_view_new(GTK_SELECTION_MODEL(g_object_ref(self->selection)));
     gtk_widget_add_css_class(self->view, "psc-table");
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, kind->label, -1);
+    psc_ui_name(self->view, kind->label);
     for (guint i = 0; i < kind->column_n; i++)
         add_column(self, &kind->columns[i]);
     self->scroller = gtk_scrolled_window_new();
     gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->scroller), self->view);
     gtk_widget_set_vexpand(self->scroller, TRUE);
     gtk_widget_set_parent(self->scroller, GTK_WIDGET(self));
+    for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
+        if (GTK_IS_LIST_VIEW(child))
+            psc_ui_name(child, kind->label);
     g_signal_connect_swapped(self->selection, "notify::selected", G_CALLBACK(selected_cb), self);
     g_signal_connect_swapped(self->view, "activate", G_CALLBACK(activate_cb), self);
     g_signal_connect_swapped(gtk_column_view_get_sorter(GTK_COLUMN_VIEW(self->view)), "changed",

@@ -1,6 +1,7 @@
 #include "ui/timeline-private.h"
 
 #include "core/debug/explain.h"
+#include "ui/access.h"
 #include "ui/palette.h"
 
 #include <math.h>
@@ -475,7 +476,7 @@ static void psc_timeline_init(PscTimeline *self)
     gtk_widget_set_parent(self->card, GTK_WIDGET(self));
     gtk_widget_set_focusable(GTK_WIDGET(self), TRUE);
     gtk_widget_set_overflow(GTK_WIDGET(self), GTK_OVERFLOW_HIDDEN);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Memory timeline", -1);
+    psc_ui_name(GTK_WIDGET(self), "Memory timeline");
     psc_timeline_add_controllers(self);
     g_signal_connect_object(gtk_settings_get_default(), "notify::gtk-application-prefer-dark-theme",
                             G_CALLBACK(dark_cb), self, G_CONNECT_SWAPPED);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define CONTEXT 20             /* ops shown on each side of a finding */
+#define CONTEXT 10             /* ops shown on each side of a finding */
 
 G_DEFINE_FINAL_TYPE(PscWorkspace, psc_workspace, G_TYPE_OBJECT)
 
@@ -97,12 +97,12 @@ static void aim_at_finding(PscWorkspace *self, int finding)
     int32_t first = MIN(MAX(f->victim_position, -1), f->position);
     int32_t last = MAX(f->read_position, f->position);
     /* A victim born long before the damage would push both ends out of sight. */
-    if (last - first > 8 * CONTEXT)
+    if (last - first > 6 * CONTEXT)
         first = MAX(first, f->position - 2 * CONTEXT);
     self->selection = (PscSelection){.node = f->writer < self->look.study->node_n ? f->writer : f->victim,
                                      .buffer = f->buffer, .finding = finding};
     self->cursor = CLAMP(f->position, -1, psc_study_end(self->look.study));
-    range_about(self, first, last, MIN(CONTEXT, MAX(4, (last - first) * 2)));
+    range_about(self, first, last, CONTEXT);
 }
 
 /* What is shown first: the first finding, else everything. */

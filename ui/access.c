@@ -1,0 +1,14 @@
+#include "ui/access.h"
+
+static void name_one(GtkWidget *widget, const char *name)
+{
+    gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+}
+
+void psc_ui_name(GtkWidget *widget, const char *name)
+{
+    GtkWidget *inner = GTK_IS_DROP_DOWN(widget) || GTK_IS_MENU_BUTTON(widget) ? gtk_widget_get_first_child(widget) : NULL;
+    name_one(widget, name);
+    if (inner)
+        name_one(inner, name);
+}
