@@ -1,0 +1,303 @@
+/* The workspace and what moves it, without a display: a document in, positions, selections and verdicts out. */
+#include "traces/traces.h"
+#include "tests/util.h"
+#include "ui/navigate.h"
+#include "ui/filter.h"
+
+#include <string.h>
+
+struct fixture {
+    PscWorkspace *ws;
+    guint changes; /* all bits that were ever reported */
+};
+
+static void changed_cb(PscWorkspace *ws G_GNUC_UNUSED, guint what, struct fixture *f)
+{
+    f->changes |= what;
+}
+
+static void open_file(struct fixture *f, const char *relative)
+{
+    char *path = test_source_path(relative);
+    struct psc_report report = {0};
+    struct psc_error error = {0};
+    struct psc_doc *doc = NULL;
+    g_assert_cmpint(psc_trace_open(path, NULL, &report, &doc, &error), ==, PSC_OK);
+    psc_report_release(&report);
+    PscDocument *document = psc_document_new(doc);
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    PscLook look = {0};
+    g_assert_true(psc_look_make(&look, document, NULL, 0, &doc->phases[0], &options, psc_doc_step_n(doc, 0) > 0, 0, &error));
+    psc_workspace_adopt(f->ws, document, &look, "test");
+    g_free(path);
+}
+
+static void set_up(struct fixture *f, gconstpointer file)
+{
+    f->ws = psc_workspace_new();
+    g_signal_connect(f->ws, "changed", G_CALLBACK(changed_cb), f);
+    if (file)
+        open_file(f, file);
+}
+
+static void tear_down(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscWorkspace *watched = f->ws;
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    g_object_add_weak_pointer(G_OBJECT(f->ws), (gpointer *)&watched);
+    psc_workspace_close(f->ws);
+    g_object_unref(f->ws);
+    while (watched) { /* workers that are still at it hold a reference */
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, FALSE);
+        g_thread_yield();
+    }
+}
+
+/* Lets workers report until the workspace is idle; ten minutes is for ever. */
+static void settle(struct fixture *f)
+{
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (psc_workspace_busy(f->ws) || psc_workspace_scanning(f->ws, NULL)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, TRUE);
+    }
+}
+
+static void drain(struct fixture *f)
+{
+    settle(f);
+    for (guint phase = 0; phase < psc_workspace_phase_n(f->ws); phase++)
+        for (guint step = 0; step < psc_workspace_step_n(f->ws, phase); step++)
+            while (!psc_workspace_token(f->ws, phase, step))
+                g_main_context_iteration(NULL, TRUE);
+}
+
+#define METAL "traces/samples/qwen2.5-0.5b-metal.json"
+#define CHAIN "traces/samples/chain.json"
+
+static void test_empty(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    g_assert_null(psc_workspace_study(f->ws));
+    g_assert_false(psc_navigate_by(f->ws, 1));
+    g_assert_false(psc_navigate_problem(f->ws, 1));
+    g_assert_false(psc_navigate_go_to(f->ws, "3"));
+    psc_workspace_step_to(f->ws, 3);
+    psc_workspace_show_all(f->ws);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, -1);
+}
+
+static void test_first_view(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    double x0, x1;
+    psc_workspace_range(f->ws, &x0, &x1);
+    g_assert_cmpfloat(x0, ==, -1);
+    g_assert_cmpfloat(x1, ==, 441);
+    g_assert_cmpint(psc_workspace_colour_by(f->ws), ==, PSC_BY_RECORD);
+    g_assert_cmpuint(psc_workspace_records(f->ws)->check.overwritten, ==, 350);
+    g_assert_cmpuint(psc_workspace_records(f->ws)->check.own, ==, 18);
+    g_assert_cmpuint(psc_workspace_records(f->ws)->holders[0].count, ==, 115);
+    drain(f);
+}
+
+static void test_cursor(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    settle(f);
+    g_assert_true(psc_navigate_by(f->ws, 1));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 0);
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, 0);
+    g_assert_true(psc_navigate_by(f->ws, 1000000));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 440);
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, PSC_NONE);
+    g_assert_false(psc_navigate_by(f->ws, 1));
+    g_assert_true(psc_navigate_end(f->ws, -1));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, -1);
+    g_assert_true(psc_navigate_layer(f->ws, 1));
+    g_assert_true(psc_navigate_layer(f->ws, 1));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 3);
+    g_assert_true(psc_navigate_peak(f->ws));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 439);
+    drain(f);
+}
+
+/* The range follows the cursor and keeps its width. */
+static void test_follow(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    double x0, x1;
+    psc_workspace_set_range(f->ws, 10, 50);
+    psc_workspace_step_to(f->ws, 300);
+    psc_workspace_range(f->ws, &x0, &x1);
+    g_assert_cmpfloat_with_epsilon(x1 - x0, 40, 1e-9);
+    g_assert_true(x0 < 300 && x1 > 301);
+    psc_workspace_step_to(f->ws, 301);
+    double y0, y1;
+    psc_workspace_range(f->ws, &y0, &y1);
+    psc_workspace_step_to(f->ws, 300); /* inside the middle: the view rests */
+    psc_workspace_range(f->ws, &x0, &x1);
+    g_assert_cmpfloat_with_epsilon(x0, y0, 1e-9);
+    drain(f);
+}
+
+static void test_go_to(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    g_assert_true(psc_navigate_go_to(f->ws, " #124 "));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 124);
+    g_assert_true(psc_navigate_go_to(f->ws, "50%"));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 219);
+    g_assert_true(psc_navigate_go_to(f->ws, "b9"));
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, PSC_NONE);
+    g_assert_cmpuint(psc_workspace_selection(f->ws).buffer, ==, 9);
+    g_assert_true(psc_navigate_go_to(f->ws, "0x13400"));
+    g_assert_cmpuint(psc_workspace_selection(f->ws).buffer, ==, 9);
+    g_assert_true(psc_navigate_go_to(f->ws, "output_norm"));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 438);
+    g_assert_false(psc_navigate_go_to(f->ws, "9999"));
+    g_assert_false(psc_navigate_go_to(f->ws, "no-such-op"));
+    g_assert_false(psc_navigate_go_to(f->ws, ""));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 438);
+    drain(f);
+}
+
+static void test_accesses(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    psc_workspace_step_to(f->ws, 124); /* ffn_up: written at 124, read at 126 */
+    g_assert_true(psc_navigate_next_reader(f->ws));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 126);
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, 124);
+    g_assert_true(psc_navigate_last_writer(f->ws));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 124);
+    g_assert_true(psc_navigate_access(f->ws, 1, true));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 142); /* the next owner */
+    g_assert_true(psc_navigate_access(f->ws, -1, false));
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 126);
+    drain(f);
+}
+
+/* X walks through all 350 overwritten records and comes round. */
+static void test_problems(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    uint32_t clobbers, records;
+    g_assert_cmpuint(psc_navigate_problem_n(f->ws, &clobbers, &records), ==, 350);
+    g_assert_cmpuint(clobbers, ==, 0);
+    g_assert_true(psc_navigate_problem(f->ws, 1));
+    psc_node first = psc_workspace_selection(f->ws).node;
+    for (int i = 0; i < 350; i++) {
+        g_assert_cmpint(psc_records_verdict(psc_workspace_records(f->ws), psc_workspace_selection(f->ws).node)->verdict, ==,
+                        PSC_RECORD_OVERWRITTEN);
+        g_assert_true(psc_navigate_problem(f->ws, 1));
+    }
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, first);
+    g_assert_true(psc_navigate_problem(f->ws, -1));
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, !=, first);
+    drain(f);
+}
+
+/* Another phase comes whole, and the first one as it was left. */
+static void test_phases(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    drain(f);
+    g_assert_cmpstr(psc_workspace_prompt(f->ws), ==, "Hello!");
+    g_assert_cmpuint(psc_workspace_phase_n(f->ws), ==, 2);
+    g_assert_cmpuint(psc_workspace_step_n(f->ws, 1), ==, 3);
+    psc_workspace_step_to(f->ws, 77);
+    psc_workspace_set_phase(f->ws, 1);
+    g_assert_cmpuint(psc_workspace_phase_index(f->ws), ==, 0);
+    settle(f);
+    g_assert_cmpuint(psc_workspace_phase_index(f->ws), ==, 1);
+    g_assert_cmpint(psc_study_end(psc_workspace_study(f->ws)), ==, 305);
+    g_assert_cmpuint(psc_workspace_records(f->ws)->check.own, ==, 10);
+    psc_workspace_set_step(f->ws, 2);
+    settle(f);
+    g_assert_cmpuint(psc_workspace_step_index(f->ws), ==, 2);
+    psc_workspace_set_phase(f->ws, 0);
+    psc_workspace_set_phase(f->ws, 1); /* overtakes */
+    psc_workspace_set_phase(f->ws, 0);
+    settle(f);
+    g_assert_cmpuint(psc_workspace_phase_index(f->ws), ==, 0);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 77);
+}
+
+/* A plan option is planned again at once; a finding is shown and cleared with its cause. */
+static void test_replan(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    settle(f);
+    struct psc_analysis_options options = *psc_workspace_options(f->ws);
+    g_assert_cmpuint(psc_workspace_study(f->ws)->analysis->check.finding_n, ==, 0);
+    options.replan = true;
+    options.plan.order = PSC_ORDER_TOPOLOGICAL;
+    psc_workspace_set_options(f->ws, &options);
+    g_assert_true(psc_workspace_busy(f->ws));
+    settle(f);
+    g_assert_cmpuint(psc_workspace_study(f->ws)->analysis->check.finding_n, >, 0);
+    g_assert_cmpint(psc_workspace_selection(f->ws).finding, ==, 0);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, psc_workspace_study(f->ws)->analysis->check.findings[0].position);
+    int32_t at = psc_workspace_cursor(f->ws);
+    g_assert_true(psc_navigate_by(f->ws, 1)); /* a step keeps the finding */
+    g_assert_cmpint(psc_workspace_selection(f->ws).finding, ==, 0);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, at + 1);
+    psc_workspace_select_nothing(f->ws);
+    options.plan.order = PSC_ORDER_BUILD;
+    psc_workspace_set_options(f->ws, &options);
+    settle(f);
+    g_assert_cmpuint(psc_workspace_study(f->ws)->analysis->check.finding_n, ==, 0);
+    g_assert_cmpint(psc_workspace_selection(f->ws).finding, ==, -1);
+    drain(f);
+}
+
+/* Closing while workers are at it: nothing comes back from the dead. */
+static void test_close_while_busy(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    psc_workspace_set_phase(f->ws, 1);
+    psc_workspace_close(f->ws);
+    g_assert_null(psc_workspace_document(f->ws));
+    g_assert_false(psc_workspace_busy(f->ws));
+    open_file(f, CHAIN);
+    drain(f);
+    g_assert_cmpint(psc_study_end(psc_workspace_study(f->ws)), ==, 7);
+}
+
+static void filter_finds(const PscStudy *study, const char *words, uint32_t wanted)
+{
+    PscFilter *filter = psc_filter_new(words);
+    uint32_t n = 0;
+    for (psc_node node = 0; node < study->node_n; node++)
+        n += psc_filter_node(filter, study, node);
+    if (n != wanted)
+        g_test_message("filter %s", words);
+    g_assert_cmpuint(n, ==, wanted);
+    psc_filter_free(filter);
+}
+
+static void test_filter(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    const PscStudy *study = psc_workspace_study(f->ws);
+    filter_finds(study, "", 440);
+    filter_finds(study, "  +  - layer:", 440); /* half typed words ask nothing */
+    filter_finds(study, "ffn +layer:6 -rope", 4);
+    filter_finds(study, "FFN layer:6", 4);
+    filter_finds(study, "layer:6 \xe2\x88\x92""ffn", 14);
+    filter_finds(study, "is:input", 3);
+    filter_finds(study, "is:dead", 24);
+    filter_finds(study, "op:rope layer:3", 2);
+    filter_finds(study, "layer:6 layer:7", 0);
+    filter_finds(study, "nosuchkey:1", 0);
+    drain(f);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+#define ADD(path, file, test) g_test_add("/ui/workspace/" path, struct fixture, file, set_up, test, tear_down)
+    ADD("an-empty-one-goes-nowhere", NULL, test_empty);
+    ADD("the-first-view-is-the-whole-run-coloured-by-record", METAL, test_first_view);
+    ADD("the-cursor-moves-by-op-layer-end-and-peak", METAL, test_cursor);
+    ADD("the-range-follows-the-cursor-without-zooming", METAL, test_follow);
+    ADD("go-to-understands-numbers-parts-addresses-buffers-and-names", METAL, test_go_to);
+    ADD("accesses-of-the-selection-are-walked-both-ways", METAL, test_accesses);
+    ADD("problems-come-round", METAL, test_problems);
+    ADD("phases-come-whole-and-as-they-were-left", METAL, test_phases);
+    ADD("an-option-plans-again-and-shows-the-finding", "traces/lessons/5-two-orders.json", test_replan);
+    ADD("closing-while-busy-is-safe", METAL, test_close_while_busy);
+    ADD("the-filter-means-what-it-says", METAL, test_filter);
+    return g_test_run();
+}

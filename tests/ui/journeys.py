@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""journeys.py PLANSCOPE [NAME]: what a person does with the window, and what must then be so. Run by run-journeys."""
+import contextlib
+import json
+import os
+import sys
+import subprocess
+import tempfile
+
+import pyatspi
+
+from driver import Failed, Suite, Window, main, wait
+
+PROGRAM = sys.argv[1]
+SOURCE = os.environ.get('PSC_SOURCE_ROOT') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+METAL = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-metal.json')
+SPLITS = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-440-cuda-cpu.json')
+LESSON = os.path.join(SOURCE, 'traces', 'lessons', '5-two-orders.json')
+suite = Suite()
+
+
+@contextlib.contextmanager
+def window(*files, **options):
+    w = Window(PROGRAM, *files, **options)
+    try:
+        yield w
+    except BaseException:
+        w.kill()
+        raise
+    w.close()
+
+
+def expect(what, seen, wanted):
+    if seen != wanted:
+        raise Failed(f'{what}: {seen!r}, wanted {wanted!r}')
+
+
+@suite.journey
+def the_metal_sample_says_without_a_click_that_350_of_368_values_are_not_the_nodes_own():
+    with window(METAL) as w:
+        banner = w.says('350 of 368 recorded values')
+        if '(115)' not in banner:
+            raise Failed(f'the banner does not say whose values they are: {banner!r}')
+        w.get('push button', contains='350 records are overwritten')
+        w.says('18 own')
+        w.says('WHAT THE OVERWRITTEN RECORDS REALLY HOLD')
+
+
+@suite.journey
+def stepping_forward_and_back_says_what_each_op_does():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('ctrl+Right', 'ctrl+Right', 'ctrl+Right')
+        w.at('#2 ')
+        w.keys('Right')
+        w.at('#3 ')
+        w.keys('ctrl+Left', 'Left')
+        w.at('#1 ')
+        w.keys('End')
+        w.at('#439 ')
+        w.keys('Home')
+        w.at('Before the first op')
+
+
+@suite.journey
+def stepping_by_layer_stops_at_the_first_op_of_each():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('Next', 'Next')
+        w.at('#3 ')
+        w.keys('Next')
+        w.at('#21 ')
+        w.keys('Prior')
+        w.at('#3 ')
+
+
+@suite.journey
+def stepping_by_split_stops_where_the_backend_changes():
+    with window(SPLITS) as w:
+        w.at('Before the first op')
+        w.act('win.next-split')
+        first = w.position()
+        w.act('win.next-split')
+        wait('another split', lambda: w.position() != first and w.position())
+
+
+@suite.journey
+def going_to_an_op_by_number_and_name_selects_it():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('g')
+        w.type('124')
+        w.keys('Return')
+        w.at('#124 ')
+        w.says('Not its own value. Holds #412')
+        w.keys('g')
+        w.type('output_norm')
+        w.keys('Return')
+        w.at('#438 ')
+
+
+@suite.journey
+def playing_moves_the_cursor_until_paused():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('space')
+        wait('some steps', lambda: w.position().startswith(('#1 ', '#2 ', '#3 ')))
+        w.keys('space')
+        w.get('push button', contains='Play')
+
+
+@suite.journey
+def x_goes_from_problem_to_problem_and_escape_clears():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('x')
+        w.says('Not its own value')
+        first = w.position()
+        w.keys('x')
+        wait('the next problem', lambda: w.position() != first)
+        w.keys('X')
+        wait('the problem before', lambda: w.position() == first)
+        w.keys('Escape')
+        w.says('Whole run')
+
+
+@suite.journey
+def the_filter_shows_the_ops_that_match():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('ctrl+f')
+        w.type('ffn +layer:6 -rope')
+        w.says('4 of 440 shown')
+        w.keys('ctrl+a')
+        w.type('no-such-op')
+        w.says('Nothing matches')
+        w.keys('Escape')
+        w.silent('Nothing matches')
+
+
+@suite.journey
+def another_phase_shows_its_own_ops_and_verdicts_and_comes_back_where_it_was_left():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('ctrl+Right', 'ctrl+Right')
+        w.at('#1 ')
+        w.press('push button', 'Decode \u00b7 305 ops')
+        w.says('259 of 269 recorded values')
+        w.press('push button', 'Prefill \u00b7 440 ops')
+        w.says('350 of 368 recorded values')
+        w.at('#1 ')
+
+
+@suite.journey
+def a_token_of_the_strip_shows_its_step():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.press('push button', contains='decode, step 2 of 3')
+        w.says('of 269 recorded values')
+        w.press('push button', contains='prefill, step 1 of 1')
+        w.says('of 368 recorded values')
+
+
+@suite.journey
+def a_fault_in_the_plan_menu_plans_again_and_shows_the_clobber():
+    with window(LESSON) as w:
+        w.says('QUESTION')
+        w.keys('ctrl+p')
+        w.get('check box', contains='l1 ')
+        w.tab_to('l1 ')
+        w.keys('space')
+        w.says('1 clobber')
+        w.says('Clobber 1 of 1')
+        w.says('WHAT WAS BELIEVED')
+        w.keys('Escape')
+
+
+@suite.journey
+def a_bad_file_is_told_and_the_document_that_was_open_stays():
+    with tempfile.NamedTemporaryFile('w', suffix='.json', dir=os.environ['HOME'], delete=False) as bad:
+        json.dump({'format': 'minfer-trace', 'version': 5, 'phases': []}, bad)
+    with window(METAL) as w:
+        w.says('350 of 368 recorded values')
+        w.keys('ctrl+o')
+        dialog = wait('the dialog', lambda: [i for i in windows(w) if i != w.id])
+        w.focus_window(dialog[0])
+        w.get('push button', 'Open')
+        w.type(bad.name)
+        w.keys('Return')
+        w.says('could not be opened')
+        w.focus_window(w.id)
+        w.says('350 of 368 recorded values')
+        w.press('push button', 'Close')
+        w.silent('could not be opened')
+
+
+def windows(w):
+    out = subprocess.run(['xdotool', 'search', '--onlyvisible', '--pid', str(w.process.pid)], capture_output=True,
+                         text=True).stdout.split()
+    return out
+
+
+@suite.journey
+def an_empty_window_offers_examples_that_open_by_keyboard():
+    with window() as w:
+        w.says('No document.')
+        w.tab_to('A chain')
+        w.keys('Return')
+        w.says('chain.json')
+        w.at('Before the first op')
+        w.keys('ctrl+w')
+        w.says('No document.')
+
+
+@suite.journey
+def every_control_that_is_shown_has_a_name():
+    with window(METAL) as w:
+        w.says('350 of 368 recorded values')
+        w.act('win.drawer')
+        nameless = [(n.getRoleName(), n.description) for n in w.all_shown()
+                    if n.getRoleName() in ('push button', 'button', 'push button', 'combo box', 'entry', 'text', 'check box',
+                                           'image', 'table', 'tree table')
+                    and n.getState().contains(pyatspi.STATE_FOCUSABLE) and (not n.name or n.name.startswith('Gtk'))]
+        expect('nameless controls', nameless, [])
+
+
+@suite.journey
+def a_small_window_hides_the_lists_and_f9_brings_them_back():
+    with window(METAL, size=(1000, 640)) as w:
+        w.at('Before the first op')
+        wait('no filter', lambda: not w.find('entry', 'Filter of ops and buffers'))
+        w.keys('F9')
+        wait('the filter', lambda: w.find('entry', 'Filter of ops and buffers'))
+
+
+if __name__ == '__main__':
+    main(suite)
