@@ -319,7 +319,7 @@ static void test_merge_counts(void)
             shown[b->row] += b->count;
             g_assert_cmpfloat(b->x1 - b->x0, >=, 3);
             if (b->count > 1)
-                g_assert_cmpfloat(b->x1 - b->x0, <=, 48);
+                g_assert_cmpfloat(b->x1 - b->x0, <=, 24);
             if (b->count > 1)
                 merged++;
             else

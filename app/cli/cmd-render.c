@@ -60,10 +60,15 @@ static enum psc_status draw(const struct cli_options *options, const struct psc_
         psc_view_init(&view, scene, options->width, options->height);
         view.mode = modes[options->view];
         view.dark = options->dark;
-        if (options->has_at)
-            view.position = options->at;
-        else if (a->check.finding_n)
+        view.fold = true; /* rows that are idle in the whole picture say so in one line */
+        if (options->has_at) {
+            view.position = options->at; /* near by; the overview above it shows the whole run */
+            psc_view_set_range(&view, scene, options->at - 22, options->at + 18);
+        } else if (a->check.finding_n) {
             psc_view_show_finding(&view, scene, 0);
+        } else if (records && records->overwritten) {
+            view.colour = PSC_BY_RECORD;
+        }
         add_words(&w, options, a, records);
         struct psc_render_words words = {
             .title = psc_text_str(&w.title), .subtitle = psc_text_str(&w.subtitle), .verdict = psc_text_str(&w.verdict),

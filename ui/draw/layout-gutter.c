@@ -91,7 +91,7 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
     psc_put_label(l, font, PSC_LEFT, kind == PSC_LANE_POOL ? PSC_COL_INK : PSC_COL_DIM, text, left, y);
     psc_bytes_short(row->bytes, bytes, sizeof bytes);
     uint32_t count = row->bar_end - row->bar_at;
-    if (l->axis.op < PSC_MARK_OP && kind == PSC_LANE_POOL && count) {
+    if (l->axis.op < PSC_MARK_OP && kind == PSC_LANE_POOL && count && !l->frame.small) {
         snprintf(text, sizeof text, "\xc3\x97%u", count);
         double width = fmax(psc_text_width(l, PSC_FONT_SMALL, text), 20);
         psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, text, right, y);
@@ -121,7 +121,7 @@ static void fold_text(struct psc_layout *l, const struct psc_track *p)
     bool staging = s->lanes[s->rows[p->row].lane].kind == PSC_LANE_STAGING;
     if (staging || !first || !last)
         snprintf(text, sizeof text, "\xe2\x96\xb8 %u %s \xc2\xb7 %s \xc2\xb7 idle in this view", p->row_n,
-                 staging ? "staging buffers" : "buffers", size);
+                 staging ? (p->row_n == 1 ? "staging buffer" : "staging buffers") : "buffers", size);
     else if (p->row_n == 1)
         snprintf(text, sizeof text, "\xe2\x96\xb8 %s \xc2\xb7 %s \xc2\xb7 idle in this view", first, size);
     else

@@ -6,7 +6,7 @@
 
 #define PSC_SMALL_WIDTH 860.0 /* under it the measures of the small window hold */
 #define PSC_MARK_OP     11.0  /* px an op from which marks stand in the bars */
-#define PSC_NAME_OP     15.0  /* short op names */
+#define PSC_NAME_OP     20.0  /* short op names */
 #define PSC_GRID_OP     12.0
 
 /* Appends; an allocation that fails sets layout->failed. Areas are clipped to nothing here. */

@@ -8,7 +8,7 @@
 
 #define MERGE_BAR   8.0f /* px: bars narrower than this ... */
 #define MERGE_GAP   2.5f /* ... and closer than this merge ... */
-#define MERGE_MAX  48.0f /* ... up to a mark of this width, so that density stays visible */
+#define MERGE_MAX  24.0f /* ... up to a mark of this width, so that density stays visible */
 #define BARS_MAX   5000u /* bars in view from which rows turn into coverage earlier */
 #define SIGN_WIDTH 13.0f
 

@@ -199,9 +199,10 @@ static void merged_marks(struct psc_layout *l)
         do {
             uint32_t span = psc_scene_layer_at(s, end);
             int32_t next = span == PSC_NONE ? to : s->layers[span].last + 1;
-            double far = psc_axis_position(&l->axis, psc_axis_left(&l->axis, p) + 40, NULL);
-            if (next - end > 2 * (far - end) && next > far)
+            if ((next - end) * l->axis.op > 240) { /* no layers, or long ones */
+                double far = psc_axis_position(&l->axis, psc_axis_left(&l->axis, p) + 40, NULL);
                 next = (int32_t)fmax(end + 1, ceil(far));
+            }
             end = next < to ? next : to;
         } while (end < to && psc_axis_left(&l->axis, end) - psc_axis_left(&l->axis, p) < 24);
         struct stretch x = stretch_of(l, p, end - 1);

@@ -192,7 +192,7 @@ static void kv_tracks(struct psc_layout *l, const struct psc_scene_lane *lane)
     }
     for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++)
         shown += s->rows[r].layer < 0 || (s->rows[r].layer >= low && s->rows[r].layer <= high);
-    bool compact = shown > 5;
+    bool compact = shown > 6;
     float pitch = 4, most = (l->frame.lanes.y1 - l->frame.lanes.y0) * 0.3f;
     if (compact && lane->row_n * pitch > most)
         pitch = fmaxf(2, most / lane->row_n);
@@ -220,6 +220,7 @@ static void lane_tracks(struct psc_layout *l, const struct psc_scene_lane *lane)
     for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++)
         open_n += !row_folds(l, r, lo, hi);
     bool compact = staging && open_n > 10;
+    float least_zoom = (float)fmin(fmax(l->view.y_zoom, 0.6), 1); /* staging rows shrink, but need not grow */
     struct psc_track *fold = NULL;
     for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++) {
         if (row_folds(l, r, lo, hi)) {
@@ -232,7 +233,7 @@ static void lane_tracks(struct psc_layout *l, const struct psc_scene_lane *lane)
         fold = NULL;
         if (r == finding_row(l))
             put_track(l, PSC_TRACK_HEAD, r, 46);
-        struct psc_track *p = put_track(l, PSC_TRACK_ROW, r, staging ? (compact ? fmaxf(2, 72.0f / (float)open_n) : 19) : 0);
+        struct psc_track *p = put_track(l, PSC_TRACK_ROW, r, staging ? (compact ? fmaxf(2, 72.0f / (float)open_n) : 19 * least_zoom) : 0);
         if (p)
             p->compact = compact;
     }

@@ -134,8 +134,13 @@ static void now(struct psc_overlay *o, const struct psc_layout *l, int32_t posit
     struct psc_over *over;
     if (f->overview.y1 > f->overview.y0) {
         double ox = floor(psc_axis_right(&l->overview_axis, position));
-        if (ox + 1 < right)
+        if (ox + 1 < right && position >= 0)
             put(o, PSC_OVER_FUTURE, ox + 1, f->overview.y0 + 3, right, f->overview.y1 - 1);
+        put(o, PSC_OVER_WINDOW, psc_axis_at(&l->overview_axis, l->axis.lo), f->overview.y0,
+            psc_axis_at(&l->overview_axis, l->axis.hi), f->overview.y1);
+        if (o->n)
+            o->items[o->n - 1].clip = f->overview;
+        put(o, PSC_OVER_LINE, ox - 1, f->overview.y0 + 1, ox + 1, f->overview.y1 - 1);
         if (l->peak_label != PSC_NONE) {
             const struct psc_label *label = &l->labels[l->peak_label];
             double x0 = label->align == PSC_LEFT ? label->x : label->x - label->width;
@@ -143,16 +148,11 @@ static void now(struct psc_overlay *o, const struct psc_layout *l, int32_t posit
             if (over)
                 snprintf(over->text, sizeof over->text, "%s", l->text + label->text);
         }
-        put(o, PSC_OVER_WINDOW, psc_axis_at(&l->overview_axis, l->axis.lo), f->overview.y0,
-            psc_axis_at(&l->overview_axis, l->axis.hi), f->overview.y1);
-        if (o->n)
-            o->items[o->n - 1].clip = f->overview;
-        put(o, PSC_OVER_LINE, ox - 1, f->overview.y0 + 1, ox + 1, f->overview.y1 - 1);
     }
     float ruler_top = f->numbers_y >= 0 ? f->numbers_y : f->ruler.y0;
-    if (f->ruler.y1 > f->ruler.y0 && x < right && !dimmed) {
+    if (f->ruler.y1 > f->ruler.y0 && x < right && !dimmed && position >= 0) {
         double from = fmax(x + 1, f->data_x);
-        put(o, PSC_OVER_FUTURE, from, f->ruler.y0 + 1, right, f->ruler.y1 - 1);
+        put(o, PSC_OVER_FUTURE, from, f->ruler.y0 + 1, right, f->merged_y >= 0 ? f->merged_y - 1 : f->ruler.y1 - 1);
     }
     if (x < f->data_x - 1 || left > right)
         return;

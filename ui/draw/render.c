@@ -112,6 +112,11 @@ enum psc_status psc_render_to(const struct psc_scene *scene, const struct psc_vi
     if (!view->no_text && !type)
         return psc_fail_nomem(reterr);
     enum psc_status status = psc_layout_build(&layout, scene, &inner, type, reterr);
+    double room = layout.frame.lanes.y1 - layout.frame.lanes.y0;
+    if (status == PSC_OK && layout.frame.content > room && room > 0) { /* nobody can scroll a picture: lower rows first */
+        inner.y_zoom = fmax(0.65, inner.y_zoom * room / layout.frame.content);
+        status = psc_layout_build(&layout, scene, &inner, type, reterr);
+    }
     if (status == PSC_OK)
         status = psc_overlay_build(&overlay, &layout, &inner, reterr);
     if (status == PSC_OK) {
