@@ -71,6 +71,17 @@ static const struct row rows[] = {
     {"a-view-of-a-copied-view-shows-the-copy",
      "x: input 8\nr: scale 8 x\nv: view 6 r +2\nw: view 2 v +1\nt: scale 8 x\no: add 2 w w\np: scale 8 t\nout o p",
      "0=X 1=A 2=C 4=A 5=B 6=D", ""},
+    {"a-copied-view-reads-what-it-copies",
+     "x: input 4\nr: scale 4 x\nt: scale 4 x\nv: reshape 4 r\no: add 4 v t\nout o", "0=X 1=A 2=A 3=C 4=D", "K1 r t v"},
+    {"a-copied-view-reads-only-its-window",
+     "x: input 8\nr: scale 8 x\nt: view 4 x\nu: scale 4 t\nv: view 4 r +4\no: add 4 v u\nout o",
+     "0=X 1=A 3=A 4=C 5=D", ""},
+    {"a-copied-view-reads-its-whole-window",
+     "x: input 8\nr: scale 8 x\nt: view 4 x\nu: scale 4 t\nv: view 4 r +4\no: add 4 v u\nout o",
+     "0=X 1=A 3=A+28 4=C 5=D", "K7 r u v"},
+    {"the-reader-of-a-staged-copy-is-who-first-needs-it",
+     "x: input 4\na: scale 4 x\nt: scale 4 x\np: scale 4 x @metal\nq: add 4 a p @metal\nr: add 4 q t @metal\nout r",
+     "0=X 1=A 2=A 3=B 4=C 5=D", "K1 a t q"},
     {"an-output-view-keeps-its-root", "x: input 4\nr: scale 4 x\nv: reshape 4 r\nt: scale 4 x\nout v t", "0=X 1=A 3=A",
      "K4 r t export"},
     {"an-elided-concat-moves-nothing", halves, "0=X 1=B 2=D 3=A 4=C 5=C+32 6=C", ""},
@@ -162,7 +173,7 @@ static void test_elided(void)
 static void test_sizes(void)
 {
     struct parsed parsed;
-    parse("0=X 1=A+16 2=B A:4096", &parsed);
+    parse("0=X 1=A+16 2=B X:16 A:4096", &parsed);
     struct planned p = planned_foreign("x: input 4\na: scale 8 x\no: scale 4 a\nout o", &parsed.foreign);
     g_assert_cmpstr(p.plan->buffers[1].name, ==, "A");
     g_assert_cmpuint(p.plan->buffers[1].bytes, ==, 4096);

@@ -31,7 +31,7 @@ static void say_writer(const struct telling *t)
         psc_text_add(t->out, "the fill of ");
     if (t->write->kind == PSC_EV_GROW || t->write->kind == PSC_EV_EVICT || t->write->kind == PSC_EV_TRIM)
         psc_text_addf(t->out, "%s of the buffer", psc_event_name(t->write->kind));
-    else if (g && t->write->node < g->n)
+    else if (g && t->write->node < g->n && t->write->kind != PSC_EV_ENQUEUE)
         psc_say_node(t->out, g, t->write->node);
     else
         psc_say_value(t->out, t->a, t->f->writer_value);

@@ -244,6 +244,7 @@ static void enqueue_copies(struct lowering *l, int32_t position)
         const struct psc_copy *copy = &l->plan->copies[l->copy_k];
         struct psc_event event = psc_event_blank(PSC_EV_ENQUEUE, position);
         event.value = l->staging_at + l->copy_k;
+        event.node = (psc_node)copy->wait; /* for whom */
         event.peer = copy->node;
         event.buffer = copy->buffer;
         event.lo = copy->offset;
@@ -296,6 +297,32 @@ static void read_staged(struct lowering *l, psc_node i, uint32_t operand, uint32
     add(l, event, i, lane);
 }
 
+/* A view that runs is a copy: it reads its own window of the parent. Reads name a value from its first byte on, so
+ * a window that begins later is a value of its own. */
+static void read_window(struct lowering *l, psc_node i, uint16_t lane)
+{
+    const struct psc_node_info *node = &l->graph->nodes[i];
+    const struct psc_place *parent = &l->plan->places[node->parent];
+    uint64_t at = node->root_offset - l->graph->nodes[node->parent].root_offset;
+    struct psc_event event = at_place(PSC_EV_READ, (int32_t)i, node->parent, parent);
+    event.lo += at;
+    event.hi = event.lo + node->bytes;
+    if (at) {
+        bool deeper = is_view_value(l, node->parent);
+        struct psc_value window = {
+            .backend = l->plan->buffers[parent->buffer].backend,
+            .is_view = true,
+            .layer = node->layer,
+            .node = PSC_NONE,
+            .of = deeper ? shown_by(l, node->parent) : node->parent,
+            .offset = (deeper ? parent->b : 0) + at,
+            .bytes = node->bytes,
+        };
+        event.value = psc_story_add_value(l->story, &window);
+    }
+    add(l, event, i, lane);
+}
+
 static void read_operands(struct lowering *l, psc_node i, uint16_t lane)
 {
     const struct psc_node_info *node = &l->graph->nodes[i];
@@ -311,6 +338,8 @@ static void read_operands(struct lowering *l, psc_node i, uint16_t lane)
             touch_rows(l, PSC_EV_ROWS_READ, i, layer_of(l, from), k, lane);
             if (layer == layer_of(l, from))
                 layer = PSC_NONE;
+        } else if (node->parent != PSC_NONE) {
+            read_window(l, i, lane);
         } else {
             struct psc_event event = at_place(PSC_EV_READ, (int32_t)i, src[k], &l->plan->places[src[k]]);
             struct psc_reading reading = psc_op_reading(l->graph, i, k);
