@@ -4,6 +4,7 @@
 
 #include <glib/gstdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct psc_open_options whole = {.whole = true};
@@ -494,6 +495,41 @@ static void a_fault_far_behind_stops_the_scan_and_keeps_what_was_found(void)
     g_free(text);
 }
 
+/* The engine may write its next trace over the one that is open: that must not end the program. */
+static void a_file_that_was_written_over_says_so(void)
+{
+    size_t n;
+    char *text = make_trace(30000, &n), *folder = g_dir_make_tmp("psc-XXXXXX", NULL);
+    char *path = g_build_filename(folder, "t.json", NULL);
+    struct psc_doc *doc = NULL;
+    struct psc_error err = {0};
+    struct psc_arena arena = {0};
+    struct psc_step step;
+    g_assert_true(g_file_set_contents(path, text, (gssize)n, NULL));
+    g_assert_cmpint(psc_trace_open(path, NULL, NULL, &doc, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_doc_load_step(doc, 0, 0, &arena, &step, NULL), ==, PSC_OK);
+    FILE *f = fopen(path, "wb"); /* the same file, now empty */
+    g_assert_nonnull(f);
+    fclose(f);
+    g_assert_cmpint(psc_doc_load_step(doc, 0, 0, &arena, &step, &err), ==, PSC_ERR_IO);
+    g_assert_nonnull(strstr(err.text, "changed after it was opened"));
+    g_assert_cmpint(psc_doc_scan_all(doc, &err), ==, PSC_ERR_IO);
+    psc_arena_release(&arena);
+    psc_doc_free(doc);
+    /* a file that is replaced by another of its name stays what it was */
+    g_assert_true(g_file_set_contents(path, text, (gssize)n, NULL));
+    g_assert_cmpint(psc_trace_open(path, NULL, NULL, &doc, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_file_write(path, "{}", 2, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_doc_scan_all(doc, NULL), ==, PSC_OK);
+    g_assert_cmpuint(psc_doc_step_n(doc, 0), ==, 30000);
+    psc_doc_free(doc);
+    g_unlink(path);
+    g_rmdir(folder);
+    g_free(path);
+    g_free(folder);
+    g_free(text);
+}
+
 static void what_cannot_be_opened_says_why(void)
 {
     struct psc_doc *doc = NULL;
@@ -692,6 +728,7 @@ int main(int argc, char **argv)
     g_test_add_func("/traces/read/opening-can-be-cancelled", opening_can_be_cancelled);
     g_test_add_func("/traces/read/a-fault-far-behind-stops-the-scan-and-keeps-what-was-found",
                     a_fault_far_behind_stops_the_scan_and_keeps_what_was_found);
+    g_test_add_func("/traces/read/a-file-that-was-written-over-says-so", a_file_that_was_written_over_says_so);
     g_test_add_func("/traces/read/what-cannot-be-opened-says-why", what_cannot_be_opened_says_why);
     g_test_add_func("/traces/read/a-long-string-is-read-whole", a_long_string_is_read_whole);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -152,11 +152,12 @@ static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at,
     uint64_t line = 0, column = 0, byte = (uint64_t)(at.s - r->file);
     if (r->report->fault_n < PLACES_MAX)
         psc_text_place(r->file, (size_t)byte, &line, &column);
-    int shown = got.n > 40 ? 40 : (int)got.n;
-    bool scalar = got.n && got.s[0] != '{' && got.s[0] != '[' && psc_slice_is_number(got);
+    bool shown = got.n && got.n <= 40;
+    for (size_t i = 0; i < got.n && shown; i++)
+        shown = got.s[i] >= ' ' && got.s[i] < 0x7f;
+    const char *text = shown ? got.s : psc_slice_kind(got);
     psc_report_add(r->report, PSC_FAULT, line, column, byte, "%s%snodes[%" PRIu32 "]%s, not %.*s", r->where,
-                   dot(r), index, what, scalar ? shown : (int)strlen(psc_slice_kind(got)),
-                   scalar ? got.s : psc_slice_kind(got));
+                   dot(r), index, what, shown ? (int)got.n : (int)strlen(text), text);
 }
 
 /* A list of file ids. */

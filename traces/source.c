@@ -1,6 +1,8 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "traces/source.h"
 
+#include "core/base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -35,17 +37,71 @@ enum psc_status psc_source_map(struct psc_source *source, const char *path, stru
         at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (status == PSC_OK && at == MAP_FAILED)
         status = psc_fail(reterr, PSC_ERR_IO, "cannot be mapped: %s", strerror(errno));
-    close(fd);
-    if (status == PSC_OK)
-        *source = (struct psc_source){.s = at, .n = (size_t)info.st_size, .mapped = true};
-    return status;
+    if (status != PSC_OK) {
+        close(fd);
+        return status;
+    }
+    *source = (struct psc_source){.s = at,
+                                  .n = (size_t)info.st_size,
+                                  .mapped = true,
+                                  .fd = fd,
+                                  .changed_s = info.st_mtim.tv_sec,
+                                  .changed_ns = info.st_mtim.tv_nsec};
+    return PSC_OK;
 }
 
 void psc_source_release(struct psc_source *source)
 {
-    if (source->mapped)
+    if (source->mapped) {
         munmap((void *)(uintptr_t)source->s, source->n);
+        close(source->fd);
+    }
     memset(source, 0, sizeof *source);
+}
+
+enum psc_status psc_source_check(const struct psc_source *source, struct psc_error *reterr)
+{
+    struct stat info;
+    if (!source->mapped)
+        return PSC_OK;
+    if (fstat(source->fd, &info) == 0 && (uint64_t)info.st_size == source->n &&
+        info.st_mtim.tv_sec == source->changed_s && info.st_mtim.tv_nsec == source->changed_ns)
+        return PSC_OK;
+    return psc_fail(reterr, PSC_ERR_IO, "the file was changed after it was opened: open it again");
+}
+
+enum psc_status psc_source_piece(const struct psc_source *source, uint64_t at, uint64_t n,
+                                 struct psc_piece *ret, struct psc_error *reterr)
+{
+    struct psc_piece piece = {{source->s + at, (size_t)n}, NULL};
+    enum psc_status status = psc_source_check(source, reterr);
+    if (status == PSC_OK && source->mapped && n < 2 * DROP_PIECE) {
+        piece.copy = psc_alloc((size_t)n);
+        if (!piece.copy)
+            return psc_fail_nomem(reterr);
+        for (size_t got = 0; got < n && status == PSC_OK;) {
+            ssize_t more = pread(source->fd, piece.copy + got, (size_t)n - got, (off_t)(at + got));
+            if (more > 0)
+                got += (size_t)more;
+            else if (more == 0 || errno != EINTR)
+                status = psc_fail(reterr, PSC_ERR_IO, "the file cannot be read at byte %llu: %s",
+                                  (unsigned long long)(at + got), more ? strerror(errno) : "it ends there");
+        }
+        if (status == PSC_OK) /* a change while reading is one too */
+            status = psc_source_check(source, reterr);
+        piece.text.s = piece.copy;
+    }
+    if (status == PSC_OK)
+        *ret = piece;
+    else
+        psc_free(piece.copy);
+    return status;
+}
+
+void psc_piece_release(struct psc_piece *piece)
+{
+    psc_free(piece->copy);
+    memset(piece, 0, sizeof *piece);
 }
 
 void psc_source_drop(struct psc_source *source, size_t done)

@@ -19,11 +19,27 @@ static uint32_t source_count(void *ctx, uint32_t phase)
     return n;
 }
 
+/* Says again what the scan said of a step whose text is not JSON. at: where the text lies in the file. */
+static enum psc_status refuse_step(struct psc_slice text, uint64_t at, uint32_t step,
+                                   struct psc_error *reterr)
+{
+    struct psc_scan scan;
+    psc_scan_init(&scan, text.s, text.n);
+    enum psc_token token = psc_scan_next(&scan);
+    if (token < PSC_TOK_END)
+        psc_scan_close(&scan, 1, SIZE_MAX);
+    uint64_t byte = at + scan.from;
+    return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, byte,
+                       "step %" PRIu32 " is not well-formed JSON at byte %" PRIu64 ": %s", step, byte,
+                       scan.fault ? scan.fault : "its brackets do not match");
+}
+
 static enum psc_status source_load(void *ctx, uint32_t phase, uint32_t step, struct psc_arena *arena,
                                    struct psc_step *ret, struct psc_error *reterr)
 {
     struct psc_trace *t = ctx;
     struct psc_step_extent extent = {0};
+    struct psc_piece piece;
     const struct psc_graph *graph = NULL;
     pthread_mutex_lock(&t->lock);
     bool there = phase < t->doc->phase_n && step < t->phases[phase].step_n;
@@ -34,18 +50,15 @@ static enum psc_status source_load(void *ctx, uint32_t phase, uint32_t step, str
     pthread_mutex_unlock(&t->lock);
     if (!there)
         return psc_fail(reterr, PSC_ERR_USAGE, "there is no step %" PRIu32 " in phase %" PRIu32, step, phase);
-    struct psc_slice text = {t->source.s + extent.at, extent.n};
-    if (extent.bad && psc_slice_is_object(text)) { /* the scan said where; find the place again */
-        struct psc_index again;
-        psc_index_init(&again, t->source.s, (size_t)(extent.at + extent.n));
-        again.scan.at = (size_t)extent.at;
-        enum psc_token token = psc_scan_next(&again.scan);
-        token = token < PSC_TOK_END ? psc_scan_close(&again.scan, 1, SIZE_MAX) : token;
-        return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, again.scan.from,
-                           "step %" PRIu32 " is not well-formed JSON at byte %zu: %s", step, again.scan.from,
-                           again.scan.fault ? again.scan.fault : "its brackets do not match");
-    }
-    return psc_step_read(arena, &t->source, text, graph, ret, reterr);
+    enum psc_status status = psc_source_piece(&t->source, extent.at, extent.n, &piece, reterr);
+    if (status != PSC_OK)
+        return status;
+    if (extent.bad && psc_slice_is_object(piece.text))
+        status = refuse_step(piece.text, extent.at, step, reterr);
+    else
+        status = psc_step_read(arena, &t->source, piece.text, graph, ret, reterr);
+    psc_piece_release(&piece);
+    return status;
 }
 
 /* Puts the file's name before the sentence. */
@@ -64,6 +77,8 @@ static enum psc_status source_scan(void *ctx, uint64_t max_bytes, bool *ret_done
     enum psc_found found = PSC_FOUND_NOTHING;
     size_t at = t->index.scan.at;
     size_t limit = max_bytes < t->source.n - at ? at + (size_t)max_bytes : SIZE_MAX;
+    if (status == PSC_OK && !t->done)
+        status = psc_source_check(&t->source, &t->failure);
     if (status != PSC_OK && reterr)
         *reterr = t->failure;
     while (status == PSC_OK && !t->done && found != PSC_FOUND_PAUSE) {

@@ -4,6 +4,10 @@
  * `version` at both ends of the file before anything else, and returns as soon as the first phase's graph and
  * the end of its first step are known; doc->steps.scan goes on from there (psc_doc_scan_all does it in one
  * go). Every fault of a graph is in `report`; nothing is half-loaded: on failure *ret is untouched.
+ *
+ * Threads: one thread may scan (doc->steps.scan) while others ask for the number of steps and load them. What a
+ * scan adds besides (phases, report, prompt, truncated) is for its own thread to read, and for others once the
+ * scan is done. The file is not read again after a change: loading a step then fails with PSC_ERR_IO.
  */
 #ifndef PSC_TRACES_TRACES_H
 #define PSC_TRACES_TRACES_H
