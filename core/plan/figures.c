@@ -1,22 +1,19 @@
 #include "core/plan/figures.h"
 
-#include "core/plan/liveness.h"
-
 #include <string.h>
 
 struct measure {
     struct psc_arena *arena;
     struct psc_arena scratch;
     const struct psc_graph *graph;
+    const struct psc_digest_node *nodes;
     struct psc_plan *plan;
     struct psc_lives lives; /* of storages, inputs and outputs pinned whatever the planner believed */
     int64_t *change;        /* [n + 2]: bytes that begin minus bytes that end at a position */
+    uint64_t *used;         /* [buffer_n]: bytes that tenants reach */
+    psc_node *owner;        /* [n]: the node whose bytes i uses, through views and in-place steps, or PSC_NONE */
+    int32_t *last;          /* [n]: of owners: the last position of all who use their bytes */
 };
-
-static bool is_kv(const struct psc_graph *graph, psc_node node)
-{
-    return psc_op_info(graph->nodes[node].op)->is_kv;
-}
 
 static void count_life(struct measure *m, int32_t first, int32_t last, uint64_t bytes)
 {
@@ -31,102 +28,106 @@ static uint64_t highest(struct measure *m, int32_t *ret_at)
     *ret_at = 0;
     for (uint32_t t = 0; t <= m->graph->n; t++) {
         sum += m->change[t];
+        m->change[t] = 0;
         if (sum > best) {
             best = sum;
             *ret_at = (int32_t)t;
         }
     }
-    memset(m->change, 0, ((size_t)m->graph->n + 2) * sizeof *m->change);
+    m->change[m->graph->n + 1] = 0;
     return (uint64_t)best;
-}
-
-static bool has_storage(const struct psc_graph *graph, psc_node i)
-{
-    return graph->nodes[i].root == i && !is_kv(graph, i);
 }
 
 /* ---- the graph's own peak ------------------------------------------------------------------------------ */
 
+static bool has_storage(const struct measure *m, psc_node i)
+{
+    return m->nodes[i].root == i && !(m->nodes[i].flags & PSC_DIGEST_KV);
+}
+
+static bool lives_at(const struct measure *m, psc_node i, int32_t at)
+{
+    return m->lives.first[i] <= at && at <= m->lives.last[i] && has_storage(m, i);
+}
+
 static bool list_contributors(struct measure *m)
 {
-    const struct psc_graph *graph = m->graph;
     int32_t at = m->plan->peak_at;
     struct psc_contributor *peak;
     uint32_t n = 0;
-    for (psc_node i = 0; i < graph->n; i++)
-        n += m->lives.first[i] <= at && at <= m->lives.last[i] && has_storage(graph, i);
+    for (psc_node i = 0; i < m->graph->n; i++)
+        n += lives_at(m, i, at);
     peak = psc_arena_alloc(m->arena, n, sizeof *peak);
     if (!peak)
         return false;
-    n = 0;
-    for (psc_node i = 0; i < graph->n; i++)
-        if (m->lives.first[i] <= at && at <= m->lives.last[i] && has_storage(graph, i))
-            peak[n++] = (struct psc_contributor){i, graph->nodes[i].bytes};
     m->plan->peak = peak;
     m->plan->peak_n = n;
+    for (psc_node i = 0; n; i++)
+        if (lives_at(m, i, at)) {
+            *peak++ = (struct psc_contributor){i, m->nodes[i].bytes};
+            n--;
+        }
     return true;
 }
 
 static bool measure_tensors(struct measure *m)
 {
-    const struct psc_graph *graph = m->graph;
-    for (psc_node i = 0; i < graph->n; i++) {
-        const struct psc_node_info *node = &graph->nodes[i];
-        if (!is_kv(graph, i))
-            m->plan->figures.naive_bytes += node->bytes;
-        if (has_storage(graph, i))
-            count_life(m, m->lives.first[i], m->lives.last[i], node->bytes);
+    struct psc_figures *figures = &m->plan->figures;
+    for (psc_node i = 0; i < m->graph->n; i++) {
+        if (m->nodes[i].flags & PSC_DIGEST_KV)
+            continue;
+        figures->naive_bytes += m->nodes[i].bytes;
+        if (m->nodes[i].root == i)
+            count_life(m, m->lives.first[i], m->lives.last[i], m->nodes[i].bytes);
     }
-    m->plan->figures.peak_tensor_bytes = highest(m, &m->plan->peak_at);
-    return !m->plan->figures.peak_tensor_bytes || list_contributors(m);
+    figures->peak_tensor_bytes = highest(m, &m->plan->peak_at);
+    return !figures->peak_tensor_bytes || list_contributors(m);
 }
 
-/* ---- with this plan's in-place merges --------------------------------------------------------------------- */
-
-/* owner[i]: the node whose bytes i uses, through views and in-place steps; PSC_NONE without a place. Operands
- * stand before their readers, so one pass in build order settles it. */
-static psc_node owner_of(const struct measure *m, const psc_node *owner, psc_node i)
-{
-    const struct psc_place *place = &m->plan->places[i];
-    if (place->buffer == PSC_NONE || is_kv(m->graph, i))
-        return PSC_NONE;
-    if (place->reason == PSC_WHY_IN_PLACE)
-        return owner[place->b];
-    if (place->reason == PSC_WHY_VIEW)
-        return owner[place->a];
-    return i;
-}
-
-static bool measure_bound(struct measure *m)
-{
-    const struct psc_graph *graph = m->graph;
-    psc_node *owner = psc_arena_alloc(&m->scratch, graph->n, sizeof *owner);
-    int32_t *last = psc_arena_alloc(&m->scratch, graph->n, sizeof *last);
-    int32_t at;
-    if (!owner || !last)
-        return false;
-    for (psc_node i = 0; i < graph->n; i++) {
-        owner[i] = owner_of(m, owner, i);
-        last[i] = m->lives.last[i];
-        if (owner[i] != PSC_NONE && owner[i] != i && last[owner[i]] < last[i])
-            last[owner[i]] = last[i];
-    }
-    for (psc_node i = 0; i < graph->n; i++)
-        if (owner[i] == i)
-            count_life(m, psc_node_is_filled(&graph->nodes[i]) ? 0 : m->lives.first[i], last[i],
-                       graph->nodes[i].bytes);
-    m->plan->figures.lower_bound_bytes = highest(m, &at);
-    return true;
-}
-
-/* ---- the plan's buffers ------------------------------------------------------------------------------------ */
+/* ---- the plan ---------------------------------------------------------------------------------------------- */
 
 static bool is_pooled(const struct psc_buffer *buffer)
 {
     return buffer->role != PSC_ROLE_PERSISTENT && buffer->role != PSC_ROLE_STAGING;
 }
 
-static void measure_buffers(struct measure *m, const uint64_t *used)
+/* Operands stand before their readers, so one pass in build order settles the owners. */
+static psc_node owner_of(const struct measure *m, psc_node i, const struct psc_place *place)
+{
+    if (place->reason == PSC_WHY_REGION)
+        return PSC_NONE;
+    if (place->reason == PSC_WHY_IN_PLACE)
+        return m->owner[place->b];
+    if (place->reason == PSC_WHY_VIEW)
+        return m->owner[place->a];
+    return i;
+}
+
+static void measure_places(struct measure *m)
+{
+    struct psc_figures *figures = &m->plan->figures;
+    for (psc_node i = 0; i < m->graph->n; i++) {
+        const struct psc_place *place = &m->plan->places[i];
+        m->last[i] = m->lives.last[i];
+        m->owner[i] = PSC_NONE;
+        figures->dead += place->reason == PSC_WHY_DEAD;
+        if (place->buffer == PSC_NONE)
+            continue;
+        psc_node owner = m->owner[i] = owner_of(m, i, place);
+        if (owner != PSC_NONE && m->last[owner] < m->last[i])
+            m->last[owner] = m->last[i];
+        figures->placed++;
+        figures->reused += place->reason == PSC_WHY_REUSED;
+        if (place->reason == PSC_WHY_IN_PLACE) {
+            figures->in_place++;
+            figures->alias_saved_bytes += place->length;
+        }
+        if (m->used[place->buffer] < place->offset + place->length)
+            m->used[place->buffer] = place->offset + place->length;
+    }
+}
+
+static void measure_buffers(struct measure *m)
 {
     struct psc_figures *figures = &m->plan->figures;
     for (uint32_t b = 0; b < m->plan->buffer_n; b++) {
@@ -139,29 +140,19 @@ static void measure_buffers(struct measure *m, const uint64_t *used)
             continue;
         figures->buffers++;
         figures->pool_bytes += buffer->bytes;
-        if (buffer->bytes > used[b])
-            figures->padding_bytes += buffer->bytes - used[b];
+        if (buffer->bytes > m->used[b])
+            figures->padding_bytes += buffer->bytes - m->used[b];
     }
 }
 
-static void measure_places(struct measure *m, uint64_t *used)
+static void measure_bound(struct measure *m)
 {
-    struct psc_figures *figures = &m->plan->figures;
-    figures->nodes = m->graph->n;
-    for (psc_node i = 0; i < m->graph->n; i++) {
-        const struct psc_place *place = &m->plan->places[i];
-        figures->dead += place->reason == PSC_WHY_DEAD;
-        if (place->buffer == PSC_NONE)
-            continue;
-        figures->placed++;
-        figures->reused += place->reason == PSC_WHY_REUSED;
-        if (place->reason == PSC_WHY_IN_PLACE) {
-            figures->in_place++;
-            figures->alias_saved_bytes += place->length;
-        }
-        if (used[place->buffer] < place->offset + place->length)
-            used[place->buffer] = place->offset + place->length;
-    }
+    int32_t at;
+    for (psc_node i = 0; i < m->graph->n; i++)
+        if (m->owner[i] == i)
+            count_life(m, m->nodes[i].flags & PSC_DIGEST_FILLED ? 0 : m->lives.first[i], m->last[i],
+                       m->nodes[i].bytes);
+    m->plan->figures.lower_bound_bytes = highest(m, &at);
 }
 
 /* Tenants of one buffer may overlap in time (views, aliases, a faulty plan): a buffer counts once at a position.
@@ -191,25 +182,40 @@ static bool measure_live(struct measure *m)
     return true;
 }
 
+static enum psc_status prepare(struct measure *m, const struct psc_measured *known, struct psc_error *reterr)
+{
+    size_t n = m->graph->n;
+    enum psc_status status = PSC_OK;
+    m->nodes = known->digest->nodes;
+    if (known->lives) {
+        m->lives = *known->lives;
+    } else {
+        status = psc_lives_build(&m->scratch, m->graph, m->plan->order, PSC_PIN_BOTH, &m->lives, reterr);
+        if (!status && known->digest->has_views)
+            psc_lives_fold_views(&m->lives, m->graph, m->plan->order);
+    }
+    m->change = psc_arena_alloc0(&m->scratch, n + 2, sizeof *m->change);
+    m->used = psc_arena_alloc0(&m->scratch, m->plan->buffer_n, sizeof *m->used);
+    m->owner = psc_arena_alloc(&m->scratch, n, sizeof *m->owner);
+    m->last = psc_arena_alloc(&m->scratch, n, sizeof *m->last);
+    if (!status && (!m->change || !m->used || !m->owner || !m->last))
+        status = psc_fail_nomem(reterr);
+    return status;
+}
+
 enum psc_status psc_figures_measure(struct psc_arena *arena, const struct psc_graph *graph, struct psc_plan *plan,
-                                    uint64_t peak_live, struct psc_error *reterr)
+                                    const struct psc_measured *known, struct psc_error *reterr)
 {
     struct measure m = {.arena = arena, .graph = graph, .plan = plan};
-    uint64_t *used = psc_arena_alloc0(&m.scratch, plan->buffer_n, sizeof *used);
-    enum psc_status status =
-        psc_lives_build(&m.scratch, graph, plan->order, PSC_PIN_BOTH, &m.lives, reterr);
-    m.change = psc_arena_alloc0(&m.scratch, (size_t)graph->n + 2, sizeof *m.change);
-    if (!status && (!used || !m.change))
-        status = psc_fail_nomem(reterr);
-    if (status)
-        goto out;
-    psc_lives_fold_views(&m.lives, graph, plan->order);
-    plan->figures = (struct psc_figures){.peak_live_bytes = peak_live};
-    measure_places(&m, used);
-    measure_buffers(&m, used);
-    if (!measure_tensors(&m) || !measure_bound(&m) || (peak_live == UINT64_MAX && !measure_live(&m)))
-        status = psc_fail_nomem(reterr);
-out:
+    enum psc_status status = prepare(&m, known, reterr);
+    if (!status) {
+        plan->figures = (struct psc_figures){.nodes = graph->n, .peak_live_bytes = known->peak_live_bytes};
+        measure_places(&m);
+        measure_buffers(&m);
+        measure_bound(&m);
+        if (!measure_tensors(&m) || (known->peak_live_bytes == UINT64_MAX && !measure_live(&m)))
+            status = psc_fail_nomem(reterr);
+    }
     psc_arena_release(&m.scratch);
     return status;
 }

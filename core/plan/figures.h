@@ -13,11 +13,18 @@
 #ifndef PSC_CORE_PLAN_FIGURES_H
 #define PSC_CORE_PLAN_FIGURES_H
 
+#include "core/plan/digest.h"
+#include "core/plan/liveness.h"
 #include "core/plan/plan.h"
 
-/* Fills plan->figures and plan->peak*. peak_live: what the planner's own walk saw, or UINT64_MAX to measure it
- * from the lives of the places. */
+/* What the caller knows already, to save passes. */
+struct psc_measured {
+    const struct psc_digest *digest;
+    const struct psc_lives *lives; /* in the plan's order, inputs and outputs pinned, views folded; or NULL */
+    uint64_t peak_live_bytes;      /* as the planner's own walk saw it; UINT64_MAX: measure it from the places */
+};
+/* Fills plan->figures and plan->peak*. */
 enum psc_status psc_figures_measure(struct psc_arena *arena, const struct psc_graph *graph, struct psc_plan *plan,
-                                    uint64_t peak_live, struct psc_error *reterr) PSC_MUST_CHECK;
+                                    const struct psc_measured *known, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

@@ -193,7 +193,7 @@ static enum psc_status place_as_given(struct resolving *r, psc_node i, struct ps
     struct psc_buffer *buffer;
     enum psc_role role = psc_node_is_filled(node) ? PSC_ROLE_INPUT : PSC_ROLE_POOL;
     uint32_t at = PSC_NONE;
-    enum psc_status status = find_buffer(r, given->buffer, sketch->backend[i], role, &at, reterr);
+    enum psc_status status = find_buffer(r, given->buffer, sketch->digest.nodes[i].backend, role, &at, reterr);
     if (status)
         return status;
     buffer = &sketch->buffers[at];
@@ -201,8 +201,11 @@ static enum psc_status place_as_given(struct resolving *r, psc_node i, struct ps
         buffer->role = PSC_ROLE_POOL;
     if (!r->sized[at - sketch->region_n] && buffer->bytes < given->offset + node->bytes)
         buffer->bytes = given->offset + node->bytes;
-    *place = (struct psc_place){.buffer = at, .offset = given->offset, .length = node->bytes,
-                                .reason = PSC_WHY_FOREIGN};
+    place->buffer = at;
+    place->offset = given->offset;
+    place->length = node->bytes;
+    place->reason = PSC_WHY_FOREIGN;
+    place->a = place->b = 0;
     return PSC_OK;
 }
 
@@ -259,6 +262,7 @@ static enum psc_status place_node(struct resolving *r, psc_node i, struct psc_er
 {
     const struct psc_node_info *node = &r->graph->nodes[i];
     enum psc_status status;
+    psc_sketch_open(&r->sketch, i);
     if (psc_op_info(node->op)->is_kv) {
         psc_sketch_place_region(&r->sketch, i);
         return PSC_OK;

@@ -20,24 +20,25 @@ static enum psc_status place_nodes(struct psc_lives *lives, const psc_node *orde
     return PSC_OK;
 }
 
-static enum psc_status reach_readers(struct psc_lives *lives, const struct psc_graph *graph, unsigned pins,
+/* last[node] = the place of its last reader, or its own. */
+static enum psc_status reach_readers(struct psc_lives *lives, const struct psc_graph *graph, const psc_node *order,
                                      struct psc_error *reterr)
 {
     for (psc_node i = 0; i < graph->n; i++) {
-        const psc_node *src = psc_node_srcs(graph, i);
-        int32_t at = lives->first[i];
-        for (uint32_t k = 0; k < graph->nodes[i].src_n; k++) {
-            if (lives->first[src[k]] >= at)
+        uint32_t from = graph->reader_at[i], to = graph->reader_at[i + 1];
+        int32_t last = lives->first[i];
+        if (!order && from < to) /* readers ascend */
+            last = (int32_t)graph->readers[to - 1];
+        for (uint32_t k = from; order && k < to; k++) {
+            psc_node reader = graph->readers[k];
+            if (lives->first[reader] <= lives->first[i])
                 return psc_fail(reterr, PSC_ERR_ORDER, "the order runs node %u at place %d, before its operand %u "
-                                "at place %d", i, at, src[k], lives->first[src[k]]);
-            if (lives->last[src[k]] < at)
-                lives->last[src[k]] = at;
+                                "at place %d", reader, lives->first[reader], i, lives->first[i]);
+            if (lives->first[reader] > last)
+                last = lives->first[reader];
         }
-        if (pins & PSC_PIN_INPUTS && psc_node_is_filled(&graph->nodes[i]))
-            lives->last[i] = (int32_t)lives->n;
+        lives->last[i] = last;
     }
-    for (uint32_t i = 0; pins & PSC_PIN_OUTPUTS && i < graph->output_n; i++)
-        lives->last[graph->outputs[i]] = (int32_t)lives->n;
     return PSC_OK;
 }
 
@@ -51,14 +52,23 @@ enum psc_status psc_lives_build(struct psc_arena *arena, const struct psc_graph 
     if (!lives.first || !lives.last)
         return psc_fail_nomem(reterr);
     status = place_nodes(&lives, order, reterr);
+    if (!status)
+        status = reach_readers(&lives, graph, order, reterr);
     if (status)
         return status;
-    memcpy(lives.last, lives.first, lives.n * sizeof *lives.last);
-    status = reach_readers(&lives, graph, pins, reterr);
-    if (status)
-        return status;
+    if (pins & PSC_PIN_OUTPUTS)
+        psc_lives_pin(&lives, graph->outputs, graph->output_n);
+    for (psc_node i = 0; pins & PSC_PIN_INPUTS && i < graph->n; i++)
+        if (psc_node_is_filled(&graph->nodes[i]))
+            lives.last[i] = (int32_t)lives.n;
     *ret = lives;
     return PSC_OK;
+}
+
+void psc_lives_pin(struct psc_lives *lives, const psc_node *nodes, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        lives->last[nodes[k]] = (int32_t)lives->n;
 }
 
 void psc_lives_fold_views(struct psc_lives *lives, const struct psc_graph *graph, const psc_node *order)

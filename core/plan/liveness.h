@@ -20,7 +20,7 @@
 #ifndef PSC_CORE_PLAN_LIVENESS_H
 #define PSC_CORE_PLAN_LIVENESS_H
 
-#include "core/graph/graph.h"
+#include "core/plan/digest.h"
 
 enum { PSC_PIN_INPUTS = 1, PSC_PIN_OUTPUTS = 2, PSC_PIN_BOTH = 3 };
 
@@ -33,13 +33,8 @@ struct psc_lives {
  * one before it is written, PSC_ERR_NOMEM. */
 enum psc_status psc_lives_build(struct psc_arena *arena, const struct psc_graph *graph, const psc_node *order,
                                 unsigned pins, struct psc_lives *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_lives_pin(struct psc_lives *lives, const psc_node *nodes, uint32_t n);
 void psc_lives_fold_views(struct psc_lives *lives, const struct psc_graph *graph, const psc_node *order);
 bool psc_lives_check(const struct psc_lives *lives, const struct psc_graph *graph, unsigned pins);
-
-/* True for a node whose bytes the host writes before position 0. */
-static inline bool psc_node_is_filled(const struct psc_node_info *node)
-{
-    return node->is_input || node->op == PSC_OP_INPUT;
-}
 
 #endif

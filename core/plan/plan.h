@@ -62,12 +62,14 @@ struct psc_refused { enum psc_refusal why; uint8_t operand; uint64_t a, b; };
 
 struct psc_place {
     uint32_t buffer;         /* index into plan->buffers, PSC_NONE when not placed */
-    uint64_t offset, length; /* bytes; length = the node's own bytes, not the class */
     int32_t first, last;     /* positions in plan->order, inclusive: the life of this value as the planner believed
                                 it, views of it included. -1 / n when filled before the walk / pinned */
-    enum psc_reason reason;
-    uint64_t a, b, c;        /* operands of the reason */
-    uint32_t refused_at, refused_n; /* plan->refused[...] */
+    uint32_t refused_at;     /* plan->refused[refused_at .. + refused_n) */
+    uint64_t offset, length; /* bytes; length = the node's own bytes, not the class */
+    uint64_t a, b;           /* operands of the reason */
+    uint32_t c;
+    uint16_t refused_n;
+    uint8_t reason;          /* enum psc_reason */
 };
 
 enum psc_walk_kind { PSC_WALK_SWEEP, PSC_WALK_RELEASE, PSC_WALK_REUSE, PSC_WALK_NEW, PSC_WALK_ALIAS,

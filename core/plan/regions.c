@@ -4,11 +4,6 @@
 
 enum { WORD = 4 };
 
-static bool asks(const struct psc_op_info *op)
-{
-    return op->is_kv || op->stores_kv;
-}
-
 /* Bytes of one region that the node asks for; 0 when its file does not say. */
 static enum psc_status region_bytes(const struct psc_node_info *node, uint64_t *ret, struct psc_error *reterr)
 {
@@ -54,20 +49,19 @@ static enum psc_status ask(struct psc_regions *regions, const struct psc_graph *
     return PSC_OK;
 }
 
-enum psc_status psc_regions_build(struct psc_arena *arena, const struct psc_graph *graph, const uint8_t *backend,
-                                  struct psc_regions *ret, struct psc_error *reterr)
+enum psc_status psc_regions_build(struct psc_arena *arena, const struct psc_graph *graph,
+                                  const struct psc_digest *digest, struct psc_regions *ret, struct psc_error *reterr)
 {
     struct psc_regions regions = {.layer_n = graph->layer_n, .no_layer = PSC_NONE};
-    for (psc_node i = 0; i < graph->n && regions.no_layer == PSC_NONE; i++)
-        if (graph->nodes[i].layer < 0 && asks(psc_op_info(graph->nodes[i].op)))
+    for (uint32_t k = 0; k < digest->kv_n && regions.no_layer == PSC_NONE; k++)
+        if (graph->nodes[digest->kv[k]].layer < 0)
             regions.no_layer = regions.layer_n++;
     regions.layers = psc_arena_alloc0(arena, regions.layer_n, sizeof *regions.layers);
     if (!regions.layers)
         return psc_fail_nomem(reterr);
-    for (psc_node i = 0; i < graph->n; i++) {
-        enum psc_status status = PSC_OK;
-        if (asks(psc_op_info(graph->nodes[i].op)))
-            status = ask(&regions, graph, i, backend[i], reterr);
+    for (uint32_t k = 0; k < digest->kv_n; k++) {
+        psc_node i = digest->kv[k];
+        enum psc_status status = ask(&regions, graph, i, digest->nodes[i].backend, reterr);
         if (status)
             return status;
     }

@@ -10,7 +10,7 @@
 #ifndef PSC_CORE_PLAN_REGIONS_H
 #define PSC_CORE_PLAN_REGIONS_H
 
-#include "core/graph/graph.h"
+#include "core/plan/digest.h"
 
 struct psc_region {
     uint64_t bytes;   /* of K alone; V is as large. 0: the layer has no regions */
@@ -23,9 +23,10 @@ struct psc_regions {
     uint32_t no_layer;         /* index for nodes without layer, PSC_NONE when there is none */
 };
 
-/* backend[i]: the backend that node i runs on. PSC_ERR_PLAN when two nodes of a layer disagree. */
-enum psc_status psc_regions_build(struct psc_arena *arena, const struct psc_graph *graph, const uint8_t *backend,
-                                  struct psc_regions *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* PSC_ERR_PLAN when two nodes of a layer disagree. */
+enum psc_status psc_regions_build(struct psc_arena *arena, const struct psc_graph *graph,
+                                  const struct psc_digest *digest, struct psc_regions *ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
 /* Index of the node's layer, or PSC_NONE when its layer has no regions. */
 uint32_t psc_regions_layer(const struct psc_regions *regions, const struct psc_node_info *node);
 

@@ -7,25 +7,12 @@
 
 /* ---- before the planner ---------------------------------------------------------------------------- */
 
-/* Nodes without a backend run where their split runs. */
-static enum psc_status assign_backends(struct psc_sketch *sketch, struct psc_error *reterr)
-{
-    const struct psc_graph *graph = sketch->graph;
-    sketch->backend = psc_arena_alloc(&sketch->scratch, graph->n, sizeof *sketch->backend);
-    if (!sketch->backend || psc_graph_splits(sketch->arena, graph, &sketch->splits, &sketch->split_n))
-        return psc_fail_nomem(reterr);
-    for (uint32_t k = 0; k < sketch->split_n; k++)
-        memset(sketch->backend + sketch->splits[k].first, sketch->splits[k].backend,
-               sketch->splits[k].last - sketch->splits[k].first + 1);
-    return PSC_OK;
-}
-
 /* Two buffers for each layer with regions, first of all. */
 static enum psc_status add_regions(struct psc_sketch *sketch, struct psc_error *reterr)
 {
     struct psc_regions *regions = &sketch->regions;
     enum psc_status status =
-        psc_regions_build(&sketch->scratch, sketch->graph, sketch->backend, regions, reterr);
+        psc_regions_build(&sketch->scratch, sketch->graph, &sketch->digest, regions, reterr);
     if (status)
         return status;
     sketch->region_k = psc_arena_alloc(sketch->arena, regions->layer_n, sizeof *sketch->region_k);
@@ -58,48 +45,67 @@ static enum psc_status find_order(struct psc_sketch *sketch, struct psc_error *r
     return psc_graph_topological(sketch->graph, false, order, reterr);
 }
 
-static enum psc_status blank_places(struct psc_sketch *sketch, struct psc_error *reterr)
+/* Lives of the nodes' own readers, then those of the storages. */
+static enum psc_status find_lives(struct psc_sketch *sketch, struct psc_error *reterr)
 {
-    sketch->places = psc_arena_alloc0(sketch->arena, sketch->graph->n, sizeof *sketch->places);
-    if (!sketch->places)
+    psc_fault_set faults = sketch->options.faults;
+    size_t n = sketch->graph->n;
+    struct psc_lives *lives = &sketch->lives;
+    bool pin_inputs = !(faults & PSC_FAULT_BIT(PSC_FAULT_L2)), pin_outputs = !(faults & PSC_FAULT_BIT(PSC_FAULT_H7));
+    int32_t *last_use;
+    enum psc_status status = psc_lives_build(&sketch->scratch, sketch->graph, sketch->order,
+                                             pin_outputs ? PSC_PIN_OUTPUTS : 0, lives, reterr);
+    if (status)
+        return status;
+    if (pin_inputs)
+        psc_lives_pin(lives, sketch->digest.filled, sketch->digest.filled_n);
+    sketch->pinned = pin_inputs && pin_outputs;
+    sketch->last_use = lives->last;
+    if (!sketch->digest.has_views || !sketch->views_extend)
+        return PSC_OK;
+    last_use = psc_arena_alloc(&sketch->scratch, n, sizeof *last_use);
+    if (!last_use)
         return psc_fail_nomem(reterr);
-    for (psc_node i = 0; i < sketch->graph->n; i++)
-        sketch->places[i].buffer = PSC_NONE;
+    memcpy(last_use, lives->last, n * sizeof *last_use);
+    sketch->last_use = last_use;
+    psc_lives_fold_views(lives, sketch->graph, sketch->order);
     return PSC_OK;
+}
+
+static enum psc_status make_room(struct psc_sketch *sketch, struct psc_error *reterr)
+{
+    size_t n = sketch->graph->n;
+    sketch->places = psc_arena_alloc(sketch->arena, n, sizeof *sketch->places);
+    sketch->refused = psc_arena_alloc(sketch->arena, 2 * n, sizeof *sketch->refused);
+    sketch->releases = psc_arena_alloc(sketch->arena, n, sizeof *sketch->releases);
+    return sketch->places && sketch->refused && sketch->releases ? PSC_OK : psc_fail_nomem(reterr);
 }
 
 enum psc_status psc_sketch_begin(struct psc_sketch *sketch, struct psc_arena *arena, const struct psc_graph *graph,
                                  const struct psc_plan_options *options, struct psc_error *reterr)
 {
     psc_fault_set faults = options->faults;
-    unsigned pins = PSC_PIN_BOTH;
     enum psc_status status;
     *sketch = (struct psc_sketch){.arena = arena, .graph = graph, .options = *options};
     sketch->peak_live_bytes = UINT64_MAX;
     sketch->views_extend = !(faults & PSC_FAULT_BIT(PSC_FAULT_L5));
     sketch->inputs_before_walk = !(faults & (PSC_FAULT_BIT(PSC_FAULT_L2) | PSC_FAULT_BIT(PSC_FAULT_L3)));
-    if (faults & PSC_FAULT_BIT(PSC_FAULT_L2))
-        pins &= ~(unsigned)PSC_PIN_INPUTS;
-    if (faults & PSC_FAULT_BIT(PSC_FAULT_H7))
-        pins &= ~(unsigned)PSC_PIN_OUTPUTS;
+    if (psc_digest_build(arena, &sketch->scratch, graph, &sketch->digest))
+        return psc_fail_nomem(reterr);
     status = find_order(sketch, reterr);
     if (!status)
-        status = psc_lives_build(&sketch->scratch, graph, sketch->order, pins, &sketch->lives, reterr);
-    if (!status)
-        status = assign_backends(sketch, reterr);
+        status = find_lives(sketch, reterr);
     if (!status)
         status = add_regions(sketch, reterr);
     if (!status)
-        status = blank_places(sketch, reterr);
+        status = make_room(sketch, reterr);
     return status;
 }
 
 void psc_sketch_release(struct psc_sketch *sketch)
 {
     psc_free(sketch->buffers);
-    psc_free(sketch->refused);
     psc_free(sketch->walk);
-    psc_free(sketch->releases);
     psc_arena_release(&sketch->scratch);
 }
 
@@ -113,32 +119,11 @@ uint32_t psc_sketch_add_buffer(struct psc_sketch *sketch, uint64_t bytes, uint8_
     return (uint32_t)sketch->buffer_n++;
 }
 
-bool psc_sketch_refuse(struct psc_sketch *sketch, psc_node node, struct psc_refused refused)
+bool psc_sketch_log_line(struct psc_sketch *sketch, struct psc_walk line)
 {
-    struct psc_place *place = &sketch->places[node];
-    if (!psc_grow(&sketch->refused, sketch->refused_n + 1, &sketch->refused_cap, sizeof *sketch->refused))
-        return false;
-    if (!place->refused_n++)
-        place->refused_at = (uint32_t)sketch->refused_n;
-    sketch->refused[sketch->refused_n++] = refused;
-    return true;
-}
-
-bool psc_sketch_log(struct psc_sketch *sketch, struct psc_walk line)
-{
-    if (!sketch->options.log)
-        return true;
     if (!psc_grow(&sketch->walk, sketch->walk_n + 1, &sketch->walk_cap, sizeof *sketch->walk))
         return false;
     sketch->walk[sketch->walk_n++] = line;
-    return true;
-}
-
-bool psc_sketch_add_release(struct psc_sketch *sketch, struct psc_release release)
-{
-    if (!psc_grow(&sketch->releases, sketch->release_n + 1, &sketch->release_cap, sizeof *sketch->releases))
-        return false;
-    sketch->releases[sketch->release_n++] = release;
     return true;
 }
 
@@ -177,20 +162,6 @@ void psc_sketch_place_view(struct psc_sketch *sketch, psc_node node)
 
 /* ---- after the planner -------------------------------------------------------------------------------- */
 
-/* Lives of the finished plan: those of the readers, views folded into what they show. */
-static void settle_lives(struct psc_sketch *sketch)
-{
-    const struct psc_graph *graph = sketch->graph;
-    if (sketch->views_extend)
-        psc_lives_fold_views(&sketch->lives, graph, sketch->order);
-    for (psc_node i = 0; i < graph->n; i++) {
-        sketch->places[i].first = sketch->lives.first[i];
-        sketch->places[i].last = sketch->lives.last[i];
-        if (sketch->inputs_before_walk && psc_node_is_filled(&graph->nodes[i]))
-            sketch->places[i].first = -1;
-    }
-}
-
 static enum psc_status stage_copies(struct psc_sketch *sketch, struct psc_error *reterr)
 {
     for (uint32_t k = 0; k < sketch->copy_n; k++) {
@@ -203,61 +174,75 @@ static enum psc_status stage_copies(struct psc_sketch *sketch, struct psc_error 
     return PSC_OK;
 }
 
-/* A pool buffer that never holds anything but one graph output is shown as such. */
-static bool mark_outputs(struct psc_sketch *sketch)
+/* Pool buffers first, then regions, then staging. */
+static uint32_t listed_at(uint32_t buffer, uint32_t region_n, uint32_t pool_n)
 {
+    if (buffer == PSC_NONE || buffer >= region_n + pool_n)
+        return buffer;
+    return buffer < region_n ? buffer + pool_n : buffer - region_n;
+}
+
+/* Brings the places to the final numbers; a pool buffer that never holds anything but one graph output is shown
+ * as such. */
+static bool settle_places(struct psc_sketch *sketch, struct psc_buffer *buffers, uint32_t pool_n)
+{
+    enum { NOBODY = PSC_NODES_MAX, SEVERAL };
     const struct psc_graph *graph = sketch->graph;
     psc_node *only = psc_arena_alloc(&sketch->scratch, sketch->buffer_n, sizeof *only);
-    enum { NOBODY = PSC_NODES_MAX, SEVERAL };
     if (!only)
         return false;
     for (size_t b = 0; b < sketch->buffer_n; b++)
         only[b] = NOBODY;
     for (psc_node i = 0; i < graph->n; i++) {
-        const struct psc_place *place = &sketch->places[i];
-        if (place->buffer == PSC_NONE || place->reason == PSC_WHY_VIEW)
+        struct psc_place *place = &sketch->places[i];
+        if (place->buffer == PSC_NONE)
             continue;
-        only[place->buffer] = only[place->buffer] == NOBODY ? i : SEVERAL;
+        place->buffer = listed_at(place->buffer, sketch->region_n, pool_n);
+        if (place->reason != PSC_WHY_VIEW)
+            only[place->buffer] = only[place->buffer] == NOBODY ? i : SEVERAL;
     }
     for (uint32_t k = 0; k < graph->output_n; k++) {
         psc_node root = graph->nodes[graph->outputs[k]].root;
         uint32_t buffer = sketch->places[root].buffer;
-        if (buffer != PSC_NONE && only[buffer] == root && sketch->buffers[buffer].role == PSC_ROLE_POOL)
-            sketch->buffers[buffer].role = PSC_ROLE_OUTPUT;
+        if (buffer != PSC_NONE && only[buffer] == root && buffers[buffer].role == PSC_ROLE_POOL)
+            buffers[buffer].role = PSC_ROLE_OUTPUT;
     }
     return true;
 }
 
-static const char *buffer_name(struct psc_arena *arena, const struct psc_buffer *buffer)
+/* "b12" from 12, "kv.3.k" from "kv.", 3 and ".k". */
+static char *numbered(struct psc_arena *arena, const char *before, uint64_t number, const char *after)
 {
-    char name[32], *end = name + sizeof name, *p = end;
-    uint64_t id = buffer->id;
-    *--p = '\0';
+    char text[64], digits[24], *p = text;
+    size_t n = 0;
     do
-        *--p = (char)('0' + id % 10);
-    while (id /= 10);
-    *--p = 'b';
-    return psc_arena_strndup(arena, p, (size_t)(end - p - 1));
+        digits[n++] = (char)('0' + number % 10);
+    while (number /= 10);
+    while (*before)
+        *p++ = *before++;
+    while (n)
+        *p++ = digits[--n];
+    while (*after)
+        *p++ = *after++;
+    return psc_arena_strndup(arena, text, (size_t)(p - text));
 }
 
 static bool name_regions(struct psc_sketch *sketch, struct psc_buffer *buffers)
 {
+    struct psc_arena *arena = sketch->arena;
     for (uint32_t layer = 0; layer < sketch->regions.layer_n; layer++) {
-        struct psc_text text = {0};
-        if (sketch->region_k[layer] == PSC_NONE)
+        uint32_t k = sketch->region_k[layer], v = sketch->region_v[layer];
+        if (k == PSC_NONE)
             continue;
-        for (int half = 0; half < 2; half++) {
-            uint32_t buffer = half ? sketch->region_v[layer] : sketch->region_k[layer];
-            psc_text_clear(&text);
-            if (layer == sketch->regions.no_layer)
-                psc_text_addf(&text, "kv.%c", "kv"[half]);
-            else
-                psc_text_addf(&text, "kv.%u.%c", layer, "kv"[half]);
-            buffers[buffer].name = text.failed ? NULL : psc_arena_strdup(sketch->arena, psc_text_str(&text));
-            if (!buffers[buffer].name)
-                return psc_text_release(&text), false;
+        if (layer == sketch->regions.no_layer) {
+            buffers[k].name = "kv.k";
+            buffers[v].name = "kv.v";
+            continue;
         }
-        psc_text_release(&text);
+        buffers[k].name = numbered(arena, "kv.", layer, ".k");
+        buffers[v].name = numbered(arena, "kv.", layer, ".v");
+        if (!buffers[k].name || !buffers[v].name)
+            return false;
     }
     return true;
 }
@@ -280,24 +265,12 @@ static bool name_staging(struct psc_sketch *sketch, struct psc_buffer *buffers)
     return fine;
 }
 
-/* Pool buffers first, then regions, then staging. */
-static uint32_t listed_at(uint32_t buffer, uint32_t region_n, uint32_t pool_n)
-{
-    if (buffer == PSC_NONE || buffer >= region_n + pool_n)
-        return buffer;
-    return buffer < region_n ? buffer + pool_n : buffer - region_n;
-}
-
 static void renumber(struct psc_sketch *sketch, uint32_t pool_n)
 {
     uint32_t r = sketch->region_n;
-    if (!r)
-        return;
-    for (psc_node i = 0; i < sketch->graph->n; i++)
-        sketch->places[i].buffer = listed_at(sketch->places[i].buffer, r, pool_n);
     for (size_t i = 0; i < sketch->walk_n; i++)
         sketch->walk[i].buffer = listed_at(sketch->walk[i].buffer, r, pool_n);
-    for (size_t i = 0; i < sketch->release_n; i++)
+    for (uint32_t i = 0; i < sketch->release_n; i++)
         sketch->releases[i].buffer = listed_at(sketch->releases[i].buffer, r, pool_n);
     for (uint32_t i = 0; i < sketch->copy_n; i++)
         sketch->copies[i].buffer = listed_at(sketch->copies[i].buffer, r, pool_n);
@@ -328,10 +301,13 @@ static struct psc_buffer *list_buffers(struct psc_sketch *sketch)
         pool_n++;
     for (uint32_t b = 0; b < n; b++)
         buffers[listed_at(b, sketch->region_n, pool_n)] = sketch->buffers[b];
-    renumber(sketch, pool_n);
+    if (sketch->region_n)
+        renumber(sketch, pool_n);
+    if (!settle_places(sketch, buffers, pool_n))
+        return NULL;
     number(buffers, n);
     for (uint32_t b = 0; b < pool_n; b++)
-        if (!buffers[b].name && !(buffers[b].name = buffer_name(sketch->arena, &buffers[b])))
+        if (!buffers[b].name && !(buffers[b].name = numbered(sketch->arena, "b", buffers[b].id, "")))
             return NULL;
     return name_regions(sketch, buffers) && name_staging(sketch, buffers) ? buffers : NULL;
 }
@@ -350,9 +326,13 @@ enum psc_status psc_sketch_finish(struct psc_sketch *sketch, const char *planner
     struct psc_arena *arena = sketch->arena;
     struct psc_plan *plan = psc_arena_alloc0(arena, 1, sizeof *plan);
     enum psc_status status;
-    if (!plan || !mark_outputs(sketch))
+    struct psc_measured measured = {
+        .digest = &sketch->digest,
+        .lives = sketch->pinned && sketch->views_extend ? &sketch->lives : NULL,
+        .peak_live_bytes = sketch->peak_live_bytes,
+    };
+    if (!plan)
         return psc_fail_nomem(reterr);
-    settle_lives(sketch);
     status = stage_copies(sketch, reterr);
     if (status)
         return status;
@@ -366,21 +346,21 @@ enum psc_status psc_sketch_finish(struct psc_sketch *sketch, const char *planner
         .buffer_n = (uint32_t)sketch->buffer_n,
         .copies = keep(arena, sketch->copies, sketch->copy_n, sizeof *sketch->copies),
         .copy_n = sketch->copy_n,
-        .splits = sketch->splits,
-        .split_n = sketch->split_n,
-        .refused = keep(arena, sketch->refused, sketch->refused_n, sizeof *sketch->refused),
-        .refused_n = (uint32_t)sketch->refused_n,
+        .splits = sketch->digest.splits,
+        .split_n = sketch->digest.split_n,
+        .refused = sketch->refused,
+        .refused_n = sketch->refused_n,
         .walk = keep(arena, sketch->walk, sketch->walk_n, sizeof *sketch->walk),
         .walk_n = (uint32_t)sketch->walk_n,
-        .releases = keep(arena, sketch->releases, sketch->release_n, sizeof *sketch->releases),
-        .release_n = (uint32_t)sketch->release_n,
+        .releases = sketch->releases,
+        .release_n = sketch->release_n,
         .region_k = sketch->region_k,
         .region_v = sketch->region_v,
         .layer_n = sketch->regions.layer_n,
     };
-    if (!plan->buffers || !plan->copies || !plan->refused || !plan->walk || !plan->releases)
+    if (!plan->buffers || !plan->copies || !plan->walk)
         return psc_fail_nomem(reterr);
-    status = psc_figures_measure(arena, sketch->graph, plan, sketch->peak_live_bytes, reterr);
+    status = psc_figures_measure(arena, sketch->graph, plan, &measured, reterr);
     if (!status)
         *ret = plan;
     return status;

@@ -7,6 +7,7 @@
 bool psc_slots_init(struct psc_slots_table *table, enum psc_slots policy, uint64_t seed, uint32_t backend_n)
 {
     *table = (struct psc_slots_table){.policy = policy, .random = seed, .backend_n = backend_n};
+    memset(table->recent, 0xff, sizeof table->recent); /* no buffer is that large */
     table->by_size = psc_alloc0(backend_n, sizeof *table->by_size);
     table->idle = psc_alloc0(backend_n, sizeof *table->idle);
     return table->by_size && table->idle;
@@ -24,7 +25,7 @@ void psc_slots_release(struct psc_slots_table *table)
     *table = (struct psc_slots_table){0};
 }
 
-uint32_t psc_slots_list(struct psc_slots_table *table, uint32_t backend, uint64_t bytes)
+static uint32_t find_list(struct psc_slots_table *table, uint32_t backend, uint64_t bytes)
 {
     uint32_t list;
     if (psc_map_get(&table->by_size[backend], bytes, &list))
@@ -35,6 +36,20 @@ uint32_t psc_slots_list(struct psc_slots_table *table, uint32_t backend, uint64_
     if (!psc_map_put(&table->by_size[backend], bytes, list, &(uint32_t){0}))
         return PSC_NONE;
     table->lists[table->list_n++] = (struct psc_slot_list){0};
+    return list;
+}
+
+uint32_t psc_slots_list(struct psc_slots_table *table, uint32_t backend, uint64_t bytes)
+{
+    uint32_t at = (uint32_t)((bytes ^ bytes >> 10 ^ backend) % 64);
+    if (table->recent[at].bytes == bytes && table->recent[at].backend == backend)
+        return table->recent[at].list;
+    uint32_t list = find_list(table, backend, bytes);
+    if (list != PSC_NONE) {
+        table->recent[at].bytes = bytes;
+        table->recent[at].backend = backend;
+        table->recent[at].list = list;
+    }
     return list;
 }
 

@@ -23,6 +23,10 @@ struct psc_slot_list {
     uint32_t made; /* buffers of this size in all, idle or in use */
 };
 struct psc_slots_table {
+    struct { /* the lists asked for last, by a few bits of their size */
+        uint64_t bytes;
+        uint32_t backend, list;
+    } recent[64];
     enum psc_slots policy;
     uint64_t random;
     struct psc_map *by_size; /* [backend_n]: bytes -> list */

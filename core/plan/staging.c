@@ -17,13 +17,13 @@ static bool crosses(const struct psc_sketch *sketch, psc_node operand, psc_node 
 {
     uint32_t buffer = sketch->places[operand].buffer;
     return buffer != PSC_NONE && buffer >= sketch->region_n &&
-           sketch->buffers[buffer].backend != sketch->backend[reader];
+           sketch->buffers[buffer].backend != sketch->digest.nodes[reader].backend;
 }
 
 static bool stage(struct staging *staging, psc_node operand, psc_node reader, const struct psc_split *split)
 {
     const struct psc_sketch *sketch = staging->sketch;
-    uint8_t to = sketch->backend[reader];
+    uint8_t to = sketch->digest.nodes[reader].backend;
     uint32_t old;
     if (!psc_map_put(&staging->by_node, (uint64_t)operand << 8 | to, (uint32_t)staging->n, &old))
         return false;
@@ -67,8 +67,8 @@ enum psc_status psc_sketch_copies(struct psc_sketch *sketch, struct psc_error *r
 {
     struct staging staging = {.sketch = sketch};
     bool fine = true;
-    for (uint32_t s = 0; fine && sketch->split_n > 1 && s < sketch->split_n; s++)
-        fine = stage_split(&staging, &sketch->splits[s]);
+    for (uint32_t s = 0; fine && sketch->digest.split_n > 1 && s < sketch->digest.split_n; s++)
+        fine = stage_split(&staging, &sketch->digest.splits[s]);
     if (fine && staging.n) {
         sketch->copies = psc_arena_alloc(&sketch->scratch, staging.n, sizeof *sketch->copies);
         fine = sketch->copies != NULL;

@@ -8,7 +8,7 @@
 static bool place(struct psc_sketch *sketch, psc_node i)
 {
     const struct psc_node_info *node = &sketch->graph->nodes[i];
-    struct psc_place *place = &sketch->places[i];
+    struct psc_place *place = psc_sketch_open(sketch, i);
     uint64_t bytes;
     if (psc_op_info(node->op)->is_kv) {
         psc_sketch_place_region(sketch, i);
@@ -27,7 +27,7 @@ static bool place(struct psc_sketch *sketch, psc_node i)
         return true;
     }
     bytes = psc_size_bytes(sketch->options.size, node->bytes);
-    place->buffer = psc_sketch_add_buffer(sketch, bytes, sketch->backend[i],
+    place->buffer = psc_sketch_add_buffer(sketch, bytes, sketch->digest.nodes[i].backend,
                                           psc_node_is_filled(node) ? PSC_ROLE_INPUT : PSC_ROLE_POOL);
     place->length = node->bytes;
     place->reason = PSC_WHY_NAIVE;

@@ -36,6 +36,7 @@ struct tenure { /* what the walk knows of one buffer */
 struct pool {
     struct psc_sketch sketch;
     const struct psc_graph *graph;
+    const struct psc_digest_node *nodes;
     struct psc_slots_table slots;
     struct tenure *tenures; /* heap; [sketch.buffer_n], regions unused */
     size_t tenure_cap;
@@ -79,7 +80,7 @@ static bool take(struct pool *pool, psc_node node, int32_t at, uint64_t bytes, e
 {
     struct psc_sketch *sketch = &pool->sketch;
     struct psc_place *place = &sketch->places[node];
-    uint32_t backend = slot_backend(sketch->backend[node]);
+    uint32_t backend = slot_backend(pool->nodes[node].backend);
     uint32_t list = psc_slots_list(&pool->slots, backend, bytes), idle, made;
     struct tenure *tenure;
     if (list == PSC_NONE)
@@ -98,13 +99,13 @@ static bool take(struct pool *pool, psc_node node, int32_t at, uint64_t bytes, e
     place->reason = PSC_WHY_NEW;
     place->a = bytes;
     place->b = pool->slots.idle[backend];
-    place->buffer = psc_sketch_add_buffer(sketch, bytes, sketch->backend[node], role);
+    place->buffer = psc_sketch_add_buffer(sketch, bytes, pool->nodes[node].backend, role);
     if (place->buffer == PSC_NONE || !psc_grow(&pool->tenures, sketch->buffer_n, &pool->tenure_cap, sizeof *tenure))
         return false;
     pool->tenures[place->buffer] = (struct tenure){.list = list, .released = -1};
     pool->slots.lists[list].made++;
-    return psc_sketch_refuse(sketch, node, (struct psc_refused){PSC_NOT_IDLE, 0, bytes, made}) &&
-           psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_NEW, node, place->buffer, bytes, 0});
+    psc_sketch_refuse(sketch, node, (struct psc_refused){PSC_NOT_IDLE, 0, bytes, made});
+    return psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_NEW, node, place->buffer, bytes, 0});
 }
 
 /* An ordinary buffer for the node, in use until its last reader. */
@@ -112,7 +113,7 @@ static bool own(struct pool *pool, psc_node node, int32_t at, enum psc_role role
 {
     struct psc_sketch *sketch = &pool->sketch;
     struct psc_place *place = &sketch->places[node];
-    uint64_t exact = pool->graph->nodes[node].bytes;
+    uint64_t exact = pool->nodes[node].bytes;
     uint64_t bytes = psc_size_bytes(sketch->options.size, exact);
     struct tenure *tenure;
     if (!take(pool, node, at, bytes, role))
@@ -135,8 +136,8 @@ static bool release(struct pool *pool, uint32_t buffer, int32_t at)
     struct tenure *tenure = &pool->tenures[buffer];
     pool->live -= sketch->buffers[buffer].bytes;
     tenure->released = at;
+    psc_sketch_add_release(sketch, (struct psc_release){buffer, tenure->tenant, at - 1});
     return psc_slots_give(&pool->slots, slot_backend(sketch->buffers[buffer].backend), tenure->list, buffer) &&
-           psc_sketch_add_release(sketch, (struct psc_release){buffer, tenure->tenant, at - 1}) &&
            psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_RELEASE, tenure->tenant, buffer,
                                                     (uint64_t)(at - 1), 0});
 }
@@ -164,7 +165,7 @@ static void sort_by_taken(const struct tenure *tenures, uint32_t *items, uint32_
 static bool sweep(struct pool *pool, int32_t at)
 {
     uint32_t n = 0, next;
-    if (!at)
+    if (!at || (pool->due[at - 1] == PSC_NONE && !pool->peak_late))
         return true;
     for (uint32_t buffer = pool->due[at - 1]; buffer != PSC_NONE; buffer = next) {
         next = pool->tenures[buffer].next_due;
@@ -172,7 +173,8 @@ static bool sweep(struct pool *pool, int32_t at)
             note_deadline(pool, buffer);
             continue;
         }
-        if (!psc_grow(&pool->released, (size_t)n + 1, &pool->released_cap, sizeof *pool->released))
+        if (n == pool->released_cap &&
+            !psc_grow(&pool->released, (size_t)n + 1, &pool->released_cap, sizeof *pool->released))
             return false;
         pool->released[n++] = buffer;
     }
@@ -191,7 +193,7 @@ static bool sweep(struct pool *pool, int32_t at)
  * deadlines of their buffers. */
 static void extend(struct pool *pool, psc_node from, int32_t to)
 {
-    for (psc_node i = from; i != PSC_NONE && pool->last[i] < to; i = pool->graph->nodes[i].parent) {
+    for (psc_node i = from; i != PSC_NONE && pool->last[i] < to; i = pool->nodes[i].parent) {
         uint32_t buffer = pool->sketch.places[i].buffer;
         pool->last[i] = to;
         if (!pool->deadline_follows || buffer == PSC_NONE || buffer < pool->sketch.region_n)
@@ -205,8 +207,8 @@ static void extend(struct pool *pool, psc_node from, int32_t to)
 
 static bool refuse(struct pool *pool, psc_node node, int32_t at, enum psc_refusal why, uint64_t a, uint64_t b)
 {
-    return psc_sketch_refuse(&pool->sketch, node, (struct psc_refused){why, 0, a, b}) &&
-           psc_sketch_log(&pool->sketch, (struct psc_walk){at, PSC_WALK_REFUSED, node, PSC_NONE,
+    psc_sketch_refuse(&pool->sketch, node, (struct psc_refused){why, 0, a, b});
+    return psc_sketch_log(&pool->sketch, (struct psc_walk){at, PSC_WALK_REFUSED, node, PSC_NONE,
                                                            pool->sketch.refused_n - 1, 0});
 }
 
@@ -253,20 +255,20 @@ static enum psc_refusal forbids(const struct pool *pool, psc_node node, uint64_t
 {
     const struct psc_graph *graph = pool->graph;
     const struct psc_sketch *sketch = &pool->sketch;
-    const struct psc_node_info *info = &graph->nodes[node];
-    psc_node operand = psc_node_srcs(graph, node)[0], found;
-    const struct psc_node_info *from = &graph->nodes[operand];
+    const struct psc_digest_node *info = &pool->nodes[node];
+    psc_node operand = graph->srcs[info->src_at], found;
+    const struct psc_digest_node *from = &pool->nodes[operand];
     const struct psc_place *place = &sketch->places[operand];
     uint8_t backend;
     *ret_a = operand;
     *ret_b = 0;
-    if (!(psc_op_info(info->op)->upstream_alias & 1) || place->buffer == PSC_NONE)
+    if (!(info->flags & PSC_DIGEST_IN_PLACE) || place->buffer == PSC_NONE)
         return PSC_NOT_IN_PLACE_OP;
     if (info->op == PSC_OP_SWIGLU && from->parent == PSC_NONE)
         return PSC_NOT_A_VIEW;
     backend = sketch->buffers[place->buffer].backend;
-    if (backend != sketch->backend[node])
-        return *ret_a = backend, *ret_b = sketch->backend[node], PSC_NOT_OTHER_BACKEND;
+    if (backend != info->backend)
+        return *ret_a = backend, *ret_b = info->backend, PSC_NOT_OTHER_BACKEND;
     if (from->reader_n != 1)
         return *ret_a = from->reader_n, *ret_b = other_reader(graph, operand, node), PSC_NOT_SOLE_READER;
     if (from->bytes != info->bytes)
@@ -276,7 +278,7 @@ static enum psc_refusal forbids(const struct pool *pool, psc_node node, uint64_t
         return *ret_b = found, PSC_NOT_ROOT_READ_LATER;
     if (pool->h2 && is_shown(pool, from->root))
         return PSC_NOT_OUTPUT;
-    if (pool->h3 && psc_node_is_filled(&graph->nodes[from->root]))
+    if (pool->h3 && pool->nodes[from->root].flags & PSC_DIGEST_FILLED)
         return PSC_NOT_INPUT;
     if (sketch->options.mode == PSC_MODE_HARDENED && place->buffer < sketch->region_n)
         return *ret_a = (uint64_t)graph->nodes[from->root].layer, PSC_NOT_REGION;
@@ -290,7 +292,7 @@ static bool overwrite(struct pool *pool, psc_node node, int32_t at)
     struct psc_place *place = &pool->sketch.places[node];
     place->buffer = from->buffer;
     place->offset = from->offset;
-    place->length = pool->graph->nodes[node].bytes;
+    place->length = pool->nodes[node].bytes;
     place->reason = PSC_WHY_IN_PLACE;
     place->a = 0;
     place->b = operand;
@@ -304,8 +306,8 @@ static bool overwrite(struct pool *pool, psc_node node, int32_t at)
 
 static bool place_input(struct pool *pool, psc_node node, int32_t at)
 {
-    struct psc_place *place = &pool->sketch.places[node];
-    if (!pool->graph->nodes[node].bytes) {
+    struct psc_place *place = psc_sketch_open(&pool->sketch, node);
+    if (!pool->nodes[node].bytes) {
         place->reason = PSC_WHY_EMPTY;
         return true;
     }
@@ -323,7 +325,7 @@ static bool place_view(struct pool *pool, psc_node node, int32_t at)
 {
     const struct psc_place *place = &pool->sketch.places[node];
     psc_sketch_place_view(&pool->sketch, node);
-    extend(pool, pool->sketch.views_extend ? pool->graph->nodes[node].parent : node, pool->last[node]);
+    extend(pool, pool->sketch.views_extend ? pool->nodes[node].parent : node, pool->last[node]);
     if (place->buffer == PSC_NONE)
         return true;
     return psc_sketch_log(&pool->sketch,
@@ -346,15 +348,14 @@ static bool place_unread(struct pool *pool, psc_node node, int32_t at)
 
 static bool place_result(struct pool *pool, psc_node node, int32_t at)
 {
-    const struct psc_node_info *info = &pool->graph->nodes[node];
     uint64_t a, b;
     if (pool->last[node] <= at)
         return place_unread(pool, node, at);
-    if (!info->bytes) {
+    if (!pool->nodes[node].bytes) {
         pool->sketch.places[node].reason = PSC_WHY_EMPTY;
         return true;
     }
-    if (info->src_n) {
+    if (pool->nodes[node].src_n) {
         enum psc_refusal why = forbids(pool, node, &a, &b);
         if (why == PSC_NOT_N)
             return overwrite(pool, node, at);
@@ -366,28 +367,23 @@ static bool place_result(struct pool *pool, psc_node node, int32_t at)
 
 static bool place_node(struct pool *pool, psc_node node, int32_t at)
 {
-    const struct psc_node_info *info = &pool->graph->nodes[node];
-    if (psc_node_is_filled(info)) {
-        if (pool->sketch.inputs_before_walk)
-            return true;
+    const struct psc_digest_node *info = &pool->nodes[node];
+    if (info->flags & PSC_DIGEST_FILLED && pool->sketch.inputs_before_walk)
+        return true;
+    psc_sketch_open(&pool->sketch, node);
+    if (info->flags & PSC_DIGEST_FILLED)
         return pool->last[node] > at ? place_input(pool, node, at) : place_unread(pool, node, at);
-    }
     if (info->parent != PSC_NONE)
         return place_view(pool, node, at);
-    if (psc_op_info(info->op)->is_kv)
+    if (info->flags & PSC_DIGEST_KV)
         return place_region(pool, node, at);
     return place_result(pool, node, at);
 }
 
-/* Inputs as the graph lists them, then input nodes that it does not list. */
 static bool place_inputs(struct pool *pool)
 {
-    const struct psc_graph *graph = pool->graph;
-    for (uint32_t k = 0; k < graph->input_n; k++)
-        if (!place_input(pool, graph->inputs[k], -1))
-            return false;
-    for (psc_node i = 0; i < graph->n; i++)
-        if (graph->nodes[i].op == PSC_OP_INPUT && !graph->nodes[i].is_input && !place_input(pool, i, -1))
+    for (uint32_t k = 0; k < pool->sketch.digest.filled_n; k++)
+        if (!place_input(pool, pool->sketch.digest.filled[k], -1))
             return false;
     return true;
 }
@@ -420,21 +416,13 @@ static bool pool_copies(struct pool *pool)
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-static bool has_views(const struct psc_graph *graph)
-{
-    for (psc_node i = 0; i < graph->n; i++)
-        if (graph->nodes[i].parent != PSC_NONE)
-            return true;
-    return false;
-}
-
 /* Lists each root's views, who reads bytes of each node, and the roots that an output view shows. */
 static bool list_views(struct pool *pool)
 {
     const struct psc_graph *graph = pool->graph;
     struct psc_arena *scratch = &pool->sketch.scratch;
     size_t n = graph->n;
-    if (!has_views(graph))
+    if (!pool->sketch.digest.has_views)
         return true;
     pool->first_view = psc_arena_alloc(scratch, n, sizeof *pool->first_view);
     pool->next_view = psc_arena_alloc(scratch, n, sizeof *pool->next_view);
@@ -464,6 +452,7 @@ static enum psc_status set_up(struct pool *pool, struct psc_error *reterr)
     const struct psc_plan_options *options = &sketch->options;
     bool hardened = options->mode == PSC_MODE_HARDENED;
     uint32_t n = pool->graph->n;
+    pool->nodes = sketch->digest.nodes;
     pool->n = (int32_t)n;
     pool->h1 = hardened && !fault(pool, PSC_FAULT_H1);
     pool->h2 = hardened && !fault(pool, PSC_FAULT_H2);
@@ -477,7 +466,7 @@ static enum psc_status set_up(struct pool *pool, struct psc_error *reterr)
         !psc_grow(&pool->tenures, sketch->region_n, &pool->tenure_cap, sizeof *pool->tenures))
         return psc_fail_nomem(reterr);
     memset(pool->due, 0xff, n * sizeof *pool->due);
-    memcpy(pool->last, sketch->lives.last, n * sizeof *pool->last);
+    memcpy(pool->last, sketch->last_use, n * sizeof *pool->last);
     return PSC_OK;
 }
 
