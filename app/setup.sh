@@ -3,7 +3,7 @@
 #   psc_setup WORD...   installs the packages of app/packages.txt that carry one of the words and are
 #                       missing, on Debian and its relatives, as root or with sudo. Elsewhere, or when
 #                       that fails, it says what to install and goes on: the build itself is the judge.
-#   psc_build DIR ARG.. meson setup (once, with the arguments) and compile; incremental.
+#   psc_build DIR TARGET ARG...  meson setup (once, with the arguments) and compile; incremental.
 
 psc_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 
@@ -55,8 +55,8 @@ psc_tools() {
 }
 
 psc_build() {
-    local dir=$1
-    shift
+    local dir=$1 target=$2
+    shift 2
     if [ ! -f "$dir/build.ninja" ]; then
         command -v meson > /dev/null || { psc_say "meson is missing"; return 1; }
         psc_say "configuring $dir"
@@ -67,5 +67,5 @@ psc_build() {
         mv -f "$dir.log" "$dir/setup.log"
     fi
     psc_say "compiling in $dir"
-    ninja -C "$dir" >&2
+    ninja -C "$dir" "$target" >&2
 }
