@@ -35,6 +35,11 @@
  *   - `version` counts the writes of one value (several runs write it again); 0 is the first;
  *   - rows-write and rows-read name a region value and the bytes of the whole region;
  *   - an op over its own operand: the read stands before the write of the same position;
+ *   - enqueue starts a staged copy: value = the staging value, buffer and bytes = where the copy lands, peer =
+ *     its source, node = who first needs it. The bytes are on their way until the wait whose peer is the index
+ *     of the enqueue event;
+ *   - an operand that lies already where the op would put it (in place, or a concat that is elided) is read, then
+ *     taken over by an alias event with the operand as peer, then the op writes its whole window;
  *   - a position writes at most PSC_WRITES_MAX times, fills apart: each write is compared with the reads of its
  *     position.
  *
