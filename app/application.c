@@ -61,6 +61,7 @@ static void psc_application_init(PscApplication *self)
 
 PscApplication *psc_application_new(void)
 {
-    return g_object_new(PSC_TYPE_APPLICATION, "application-id", "org.planscope.Planscope", "flags",
+    return g_object_new(PSC_TYPE_APPLICATION, "application-id", "org.planscope.Planscope", "resource-base-path",
+                        "/org/planscope/Planscope", "flags",
                         G_APPLICATION_HANDLES_OPEN | G_APPLICATION_NON_UNIQUE, NULL);
 }

@@ -61,7 +61,6 @@ static char *messages(const struct psc_report *report, enum psc_level level)
 
 static void fail(PscOpened *opened, const struct psc_report *report, const struct psc_error *error)
 {
-    opened->cancelled = error->status == PSC_ERR_CANCELLED;
     char *faults = messages(report, PSC_FAULT);
     opened->error = faults && report->fault_n > 1 ? g_steal_pointer(&faults) : g_strdup(error->text);
     g_free(faults);
@@ -91,8 +90,6 @@ static void run(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data, GCanc
         opened->warning = messages(&doc->report, PSC_WARNING);
     }
     psc_report_release(&report);
-    if (g_atomic_int_get(&opening->cancelled))
-        opened->cancelled = TRUE;
     g_task_return_boolean(task, TRUE);
 }
 
@@ -135,16 +132,11 @@ PscOpening *psc_open_start(const char *path, PscOpenProgress progress, PscOpenDo
     return opening;
 }
 
-void psc_open_cancel(PscOpening *opening)
-{
-    g_atomic_int_set(&opening->cancelled, 1);
-}
-
 void psc_open_abandon(PscOpening *opening)
 {
     opening->done = NULL;
     opening->progress = NULL;
-    psc_open_cancel(opening);
+    g_atomic_int_set(&opening->cancelled, 1);
 }
 
 const char *psc_open_path(PscOpening *opening)

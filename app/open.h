@@ -17,7 +17,6 @@ typedef struct {
     PscLook look;
     char *error;           /* one sentence or several; NULL when all is well */
     char *warning;         /* what the reader noticed; may be NULL */
-    gboolean cancelled;
 } PscOpened;
 void psc_opened_free(PscOpened *opened);
 
@@ -27,8 +26,7 @@ typedef struct _PscOpening PscOpening;
 typedef void (*PscOpenDone)(PscOpened *opened, gpointer data);
 typedef void (*PscOpenProgress)(double part, const char *stage, gpointer data);
 PscOpening *psc_open_start(const char *path, PscOpenProgress progress, PscOpenDone done, gpointer data);
-void psc_open_cancel(PscOpening *opening); /* done is still called, with cancelled set */
-/* Forgets the callbacks: for a window that goes away. */
+/* Cancels: the worker stops when it next looks, and neither callback is called any more. */
 void psc_open_abandon(PscOpening *opening);
 const char *psc_open_path(PscOpening *opening);
 

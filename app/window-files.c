@@ -10,6 +10,7 @@ static void hide_progress(PscWindow *self)
 {
     gtk_widget_set_visible(self->progress, FALSE);
     self->opening = NULL;
+    psc_window_update_actions(self);
 }
 
 static void progress_cb(double part, const char *stage, gpointer data)
@@ -42,8 +43,6 @@ static void done_cb(PscOpened *opened, gpointer data)
 {
     PscWindow *self = data;
     hide_progress(self);
-    if (opened->cancelled)
-        return;
     if (opened->error) {
         char *title = g_strdup_printf("%s could not be opened.", opened->title);
         psc_banner_show_error(PSC_BANNER(self->banner), title, opened->error);
@@ -63,12 +62,15 @@ void psc_window_open_path(PscWindow *self, const char *path)
     if (self->opening)
         psc_open_abandon(self->opening);
     self->opening = psc_open_start(path, progress_cb, done_cb, self);
+    psc_window_update_actions(self);
 }
 
 void psc_window_cancel_open(PscWindow *self)
 {
-    if (self->opening)
-        psc_open_cancel(self->opening);
+    if (!self->opening)
+        return;
+    psc_open_abandon(self->opening); /* the worker stops when it next looks; nobody waits for it */
+    hide_progress(self);
 }
 
 void psc_window_open(PscWindow *self, GFile *file)

@@ -114,6 +114,9 @@ static void changed_cb(PscWindow *self, guint what)
         show_badge(self);
         psc_window_update_actions(self);
     }
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && has && !self->narrow &&
+        psc_workspace_study(self->ws)->analysis->check.finding_n > 0)
+        psc_drawer_show_tab(PSC_DRAWER(self->drawer), "problems");
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION))
         show_status(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_VIEW))

@@ -20,6 +20,7 @@ static GtkWidget *label_new(const char *text, const char *style)
     gtk_label_set_xalign(GTK_LABEL(label), 0);
     gtk_label_set_wrap(GTK_LABEL(label), TRUE);
     gtk_label_set_wrap_mode(GTK_LABEL(label), PANGO_WRAP_WORD_CHAR);
+    gtk_label_set_natural_wrap_mode(GTK_LABEL(label), GTK_NATURAL_WRAP_NONE); /* else each is shaped many times */
     char **styles = g_strsplit(style ? style : "", " ", -1);
     for (char **s = styles; *s; s++)
         if (**s)

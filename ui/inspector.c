@@ -5,26 +5,32 @@
 #include "ui/tables.h"
 #include "ui/tenants-table.h"
 
-#define BEFORE_REDRAW (G_PRIORITY_HIGH_IDLE + 15) /* GTK draws at + 20: once a frame, however many steps */
+#define BEFORE_REDRAW (G_PRIORITY_HIGH_IDLE + 15) /* GTK draws at + 20 */
+#define TENANTS_MS 220 /* the table of tenants is filled when the selection rests so long */
+#define REST_US 150000 /* at most this often while an arrow key is held: a rebuild costs more than the step */
 
 struct _PscInspector {
     GtkBox parent_instance;
     PscWorkspace *ws;
     GtkWidget *scroller, *box, *tenants, *tenants_title, *tenants_box;
-    guint idle; /* a rebuild that is waiting: holding an arrow key down must not pay for each step */
+    guint idle;         /* a rebuild that is waiting */
+    gint64 last_rebuild; /* monotonic, us */
+    guint tenants_timer;
     uint32_t tenants_of;
 };
 
 G_DEFINE_FINAL_TYPE(PscInspector, psc_inspector, GTK_TYPE_BOX)
 
-static void show_tenants(PscInspector *self)
+static gboolean show_tenants_cb(gpointer data)
 {
+    PscInspector *self = data;
+    self->tenants_timer = 0;
     PscStudy *study = psc_workspace_study(self->ws);
     uint32_t buffer = psc_workspace_selection(self->ws).buffer;
     gboolean shown = study && study->analysis->story && buffer < study->analysis->story->buffer_n;
     gtk_widget_set_visible(self->tenants_box, shown);
     if (!shown)
-        return;
+        return G_SOURCE_REMOVE;
     char *title = g_strdup_printf("TENANTS OF %s, %u IN ORDER", study->analysis->story->buffers[buffer].name,
                                   study->tenants[buffer]);
     gtk_label_set_text(GTK_LABEL(self->tenants_title), title);
@@ -33,6 +39,17 @@ static void show_tenants(PscInspector *self)
         psc_table_reload(PSC_TABLE(self->tenants));
     self->tenants_of = buffer;
     psc_table_show_selected(PSC_TABLE(self->tenants));
+    return G_SOURCE_REMOVE;
+}
+
+/* Another buffer means some hundred cells: not while steps follow one another. */
+static void show_tenants(PscInspector *self)
+{
+    g_clear_handle_id(&self->tenants_timer, g_source_remove);
+    if (psc_workspace_selection(self->ws).buffer == PSC_NONE)
+        gtk_widget_set_visible(self->tenants_box, FALSE);
+    else
+        self->tenants_timer = g_timeout_add(TENANTS_MS, show_tenants_cb, self);
 }
 
 static void rebuild(PscInspector *self)
@@ -57,6 +74,7 @@ static gboolean idle_cb(gpointer data)
 {
     PscInspector *self = data;
     self->idle = 0;
+    self->last_rebuild = g_get_monotonic_time();
     rebuild(self);
     return G_SOURCE_REMOVE;
 }
@@ -67,14 +85,20 @@ static void changed_cb(PscInspector *self, guint what)
         self->tenants_of = PSC_NONE;
     guint mine = PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_SELECTION |
                  PSC_CHANGED_CURSOR | PSC_CHANGED_VIEW;
-    if (what & mine && !self->idle)
+    if (!(what & mine) || self->idle)
+        return;
+    gint64 rested = g_get_monotonic_time() - self->last_rebuild;
+    if (rested >= REST_US)
         self->idle = g_idle_add_full(BEFORE_REDRAW, idle_cb, self, NULL);
+    else
+        self->idle = g_timeout_add((guint)((REST_US - rested) / 1000) + 1, idle_cb, self);
 }
 
 static void psc_inspector_dispose(GObject *object)
 {
     PscInspector *self = PSC_INSPECTOR(object);
     g_clear_handle_id(&self->idle, g_source_remove);
+    g_clear_handle_id(&self->tenants_timer, g_source_remove);
     g_clear_object(&self->ws);
     G_OBJECT_CLASS(psc_inspector_parent_class)->dispose(object);
 }

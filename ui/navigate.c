@@ -35,10 +35,15 @@ static uint32_t split_at(const PscStudy *study, int32_t position)
 {
     const struct psc_plan *plan = study->analysis->plan;
     psc_node node = psc_study_node_at(study, position);
-    for (uint32_t s = 0; plan && s < plan->split_n; s++)
-        if (node >= plan->splits[s].first && node <= plan->splits[s].last)
-            return s;
-    return PSC_NONE;
+    uint32_t from = 0, to = plan && node != PSC_NONE ? plan->split_n : 0;
+    while (from < to) { /* the first split that does not end before the node */
+        uint32_t middle = from + (to - from) / 2;
+        if (plan->splits[middle].last < node)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return plan && from < plan->split_n ? from : PSC_NONE;
 }
 
 /* True when an op of another group stands before this one: a place to stop at. */

@@ -1,6 +1,7 @@
 #include "ui/palette.h"
 
-#include "ui/ui-resources.h"
+/* Made by glib-compile-resources from ui.gresource.xml. */
+GResource *psc_ui_get_resource(void);
 
 static GtkCssProvider *colours; /* @define-color of the current palette */
 

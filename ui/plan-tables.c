@@ -10,37 +10,17 @@ static const struct psc_history *history(PscWorkspace *ws)
     return study ? study->analysis->history : NULL;
 }
 
-static bool is_free(const struct psc_history *h, uint32_t buffer, int32_t position)
-{
-    if (h->story->buffers[buffer].role != PSC_ROLE_POOL)
-        return false;
-    uint32_t from = h->buffer_at[buffer], to = h->buffer_at[buffer + 1];
-    while (from < to) { /* the last tenancy that began at or before the position */
-        uint32_t middle = from + (to - from) / 2;
-        if (h->tenancies[middle].first <= position)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from == h->buffer_at[buffer] || h->tenancies[from - 1].end <= position;
-}
-
 static uint32_t free_at(PscWorkspace *ws, uint32_t row)
 {
-    const struct psc_history *h = history(ws);
-    int32_t position = psc_workspace_cursor(ws);
-    for (uint32_t b = 0; b < h->story->buffer_n; b++)
-        if (is_free(h, b, position) && row-- == 0)
-            return b;
-    return PSC_NONE;
+    uint32_t n;
+    const uint32_t *list = psc_workspace_free_buffers(ws, &n);
+    return row < n ? list[row] : PSC_NONE;
 }
 
 static uint32_t free_n(PscWorkspace *ws)
 {
-    const struct psc_history *h = history(ws);
-    uint32_t n = 0;
-    for (uint32_t b = 0; h && b < h->story->buffer_n; b++)
-        n += is_free(h, b, psc_workspace_cursor(ws));
+    uint32_t n;
+    psc_workspace_free_buffers(ws, &n);
     return n;
 }
 
@@ -66,41 +46,33 @@ static int free_bytes_compare(PscWorkspace *ws, uint32_t a, uint32_t b)
     return p < q ? -1 : p > q;
 }
 
-static void free_last_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
+/* Adds a tenant of the buffer next to the cursor: the last one before it, or the first after it. */
+static void add_tenant(PscWorkspace *ws, uint32_t row, bool after, struct psc_text *out)
 {
     const struct psc_history *h = history(ws);
     uint32_t buffer = free_at(ws, row);
-    int32_t position = psc_workspace_cursor(ws);
+    char label[96];
     if (buffer == PSC_NONE)
         return;
-    for (uint32_t t = h->buffer_at[buffer + 1]; t-- > h->buffer_at[buffer];)
-        if (h->tenancies[t].end <= position) {
-            char label[96];
-            psc_text_addf(out, "%s, until %d",
-                          psc_value_label(h->story, psc_workspace_study(ws)->graph, h->tenancies[t].value, label,
-                                          sizeof label),
-                          h->tenancies[t].end - 1);
-            return;
-        }
-    psc_text_add(out, "not taken yet");
+    uint32_t next = psc_study_tenants_before(psc_workspace_study(ws), buffer, psc_workspace_cursor(ws));
+    uint32_t t = after ? next : next - 1;
+    if (after ? t >= h->buffer_at[buffer + 1] : next == h->buffer_at[buffer]) {
+        psc_text_add(out, after ? "nobody" : "not taken yet");
+        return;
+    }
+    psc_text_addf(out, "%s, %s %d",
+                  psc_value_label(h->story, psc_workspace_study(ws)->graph, h->tenancies[t].value, label, sizeof label),
+                  after ? "from" : "until", after ? h->tenancies[t].first : h->tenancies[t].end - 1);
+}
+
+static void free_last_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
+{
+    add_tenant(ws, row, false, out);
 }
 
 static void free_next_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    const struct psc_history *h = history(ws);
-    uint32_t buffer = free_at(ws, row);
-    if (buffer == PSC_NONE)
-        return;
-    for (uint32_t t = h->buffer_at[buffer]; t < h->buffer_at[buffer + 1]; t++)
-        if (h->tenancies[t].first > psc_workspace_cursor(ws)) {
-            char label[96];
-            psc_text_addf(out, "%s, from %d",
-                          psc_value_label(h->story, psc_workspace_study(ws)->graph, h->tenancies[t].value, label,
-                                          sizeof label),
-                          h->tenancies[t].first);
-            return;
-        }
-    psc_text_add(out, "nobody");
+    add_tenant(ws, row, true, out);
 }
 
 static void free_select(PscWorkspace *ws, uint32_t row)

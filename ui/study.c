@@ -175,6 +175,20 @@ uint32_t psc_study_buffer(const PscStudy *study, psc_node node)
     return t ? t->buffer : PSC_NONE;
 }
 
+uint32_t psc_study_tenants_before(const PscStudy *study, uint32_t buffer, int32_t position)
+{
+    const struct psc_history *h = study->analysis->history;
+    uint32_t from = h->buffer_at[buffer], to = h->buffer_at[buffer + 1];
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (h->tenancies[middle].first <= position)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 psc_node psc_study_node_at(const PscStudy *study, int32_t position)
 {
     if (position < 0 || position >= psc_study_end(study))

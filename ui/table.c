@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define SCROLL_FRAMES 2
+
 /* ---- a row, and the lazy list of rows ------------------------------------------------------ */
 
 #define PSC_TYPE_ROW (psc_row_get_type())
@@ -92,6 +94,8 @@ struct _PscTable {
     GPtrArray *cells; /* bound GtkListItem, borrowed */
     PscRow *probe[2]; /* lets the view's sorter compare two rows without making an object for each */
     gboolean syncing;
+    guint scroll_tick;
+    int scroll_frames; /* to wait before scrolling to the selected row */
 };
 
 G_DEFINE_FINAL_TYPE(PscTable, psc_table, GTK_TYPE_WIDGET)
@@ -222,6 +226,22 @@ static guint place_of(PscTable *self, uint32_t row)
     return GTK_INVALID_LIST_POSITION;
 }
 
+/* A list can only scroll to a row when it has its size: not before the frame after the one that shows it. */
+static gboolean scroll_cb(GtkWidget *view, GdkFrameClock *clock G_GNUC_UNUSED, gpointer data)
+{
+    PscTable *self = data;
+    guint place = gtk_single_selection_get_selected(self->selection);
+    if (--self->scroll_frames > 0)
+        return G_SOURCE_CONTINUE;
+    self->scroll_tick = 0;
+    if (place == GTK_INVALID_LIST_POSITION)
+        return G_SOURCE_REMOVE;
+    for (GtkWidget *child = gtk_widget_get_first_child(view); child; child = gtk_widget_get_next_sibling(child))
+        if (GTK_IS_LIST_VIEW(child))
+            gtk_widget_activate_action(child, "list.scroll-to-item", "u", place);
+    return G_SOURCE_REMOVE;
+}
+
 void psc_table_show_selected(PscTable *self)
 {
     uint32_t row = self->kind->selected ? self->kind->selected(self->ws) : PSC_NONE;
@@ -231,11 +251,9 @@ void psc_table_show_selected(PscTable *self)
     self->syncing = TRUE;
     gtk_single_selection_set_selected(self->selection, place);
     self->syncing = FALSE;
-    if (place == GTK_INVALID_LIST_POSITION)
-        return;
-    for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
-        if (GTK_IS_LIST_VIEW(child))
-            gtk_widget_activate_action(child, "list.scroll-to-item", "u", place);
+    self->scroll_frames = SCROLL_FRAMES;
+    if (place != GTK_INVALID_LIST_POSITION && !self->scroll_tick)
+        self->scroll_tick = gtk_widget_add_tick_callback(self->view, scroll_cb, self, NULL);
 }
 
 void psc_table_set_filter(PscTable *self, const char *text)
@@ -270,6 +288,9 @@ static void activate_cb(PscTable *self, guint place)
 static void psc_table_dispose(GObject *object)
 {
     PscTable *self = PSC_TABLE(object);
+    if (self->scroll_tick)
+        gtk_widget_remove_tick_callback(self->view, self->scroll_tick);
+    self->scroll_tick = 0;
     g_clear_pointer(&self->scroller, gtk_widget_unparent);
     g_clear_pointer(&self->cells, g_ptr_array_unref);
     g_clear_object(&self->rows);

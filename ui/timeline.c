@@ -470,6 +470,9 @@ static void psc_timeline_init(PscTimeline *self)
     self->y_zoom = 1;
     self->hovered = PSC_NONE;
     self->card = gtk_label_new(NULL);
+    gtk_label_set_wrap(GTK_LABEL(self->card), TRUE);
+    gtk_label_set_max_width_chars(GTK_LABEL(self->card), 58);
+    gtk_label_set_xalign(GTK_LABEL(self->card), 0);
     gtk_widget_add_css_class(self->card, "hover-card");
     gtk_widget_set_visible(self->card, FALSE);
     gtk_widget_set_can_target(self->card, FALSE);

@@ -73,6 +73,7 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
     if (self->look.study != job->look.study)
         what |= PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION | PSC_CHANGED_RANGE;
     psc_look_clear(&self->look);
+    self->free_study = NULL; /* another study may come to lie at the same address */
     self->look = job->look;
     job->look = (PscLook){0};
     if (self->look.records)

@@ -34,6 +34,9 @@ struct _PscWorkspace {
     gboolean busy, scanning;
     double scan_fraction;
     char *failure;
+    GArray *free_buffers; /* uint32_t: at free_position of free_study */
+    int32_t free_position;
+    PscStudy *free_study; /* compared only, never followed */
     guint request; /* counts up: only the newest result is adopted */
 };
 

@@ -158,6 +158,8 @@ static void drop_document(PscWorkspace *self)
     self->request++;
     self->busy = self->scanning = FALSE;
     psc_look_clear(&self->look);
+    self->free_study = NULL;
+    g_array_set_size(self->free_buffers, 0);
     g_array_set_size(self->phases, 0);
     g_string_chunk_clear(self->words);
     g_clear_pointer(&self->document, psc_document_unref);
@@ -377,6 +379,31 @@ void psc_workspace_step_to(PscWorkspace *self, int32_t position)
         psc_workspace_emit(self, what);
 }
 
+static bool is_free(const PscStudy *study, uint32_t buffer, int32_t position)
+{
+    const struct psc_history *h = study->analysis->history;
+    if (h->story->buffers[buffer].role != PSC_ROLE_POOL)
+        return false;
+    uint32_t next = psc_study_tenants_before(study, buffer, position);
+    return next == h->buffer_at[buffer] || h->tenancies[next - 1].end <= position;
+}
+
+const uint32_t *psc_workspace_free_buffers(PscWorkspace *self, uint32_t *ret_n)
+{
+    PscStudy *study = self->look.study;
+    if (study != self->free_study || self->cursor != self->free_position) {
+        self->free_study = study;
+        self->free_position = self->cursor;
+        g_array_set_size(self->free_buffers, 0);
+        const struct psc_story *story = study ? study->analysis->story : NULL;
+        for (uint32_t b = 0; story && b < story->buffer_n; b++)
+            if (is_free(study, b, self->cursor))
+                g_array_append_val(self->free_buffers, b);
+    }
+    *ret_n = self->free_buffers->len;
+    return (const uint32_t *)(const void *)self->free_buffers->data;
+}
+
 PscSelection psc_workspace_selection(PscWorkspace *self)
 {
     return self->selection;
@@ -487,6 +514,7 @@ static void psc_workspace_finalize(GObject *object)
     drop_document(self);
     g_array_unref(self->phases);
     g_string_chunk_free(self->words);
+    g_array_unref(self->free_buffers);
     G_OBJECT_CLASS(psc_workspace_parent_class)->finalize(object);
 }
 
@@ -503,6 +531,7 @@ static void psc_workspace_init(PscWorkspace *self)
     self->phases = g_array_new(FALSE, TRUE, sizeof(struct phase_state));
     g_array_set_clear_func(self->phases, clear_state);
     self->words = g_string_chunk_new(1024);
+    self->free_buffers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     self->selection = nothing;
     self->cursor = -1;
 }
