@@ -180,8 +180,6 @@ static void test_golden_parts(void)
         psc_part_owners(cr, p, NULL, d->scene, buffer, 0, 124, 300, 44);
         cairo_translate(cr, 0, 52);
         psc_part_heatmap(cr, p, NULL, values, 64, 2, 300, 60);
-        cairo_translate(cr, 0, 66);
-        psc_part_size(cr, p, PSC_STYLE_ACTIVATION, 38912, 49152, 60, 14);
         cairo_destroy(cr);
         check_golden_surface(dark ? "parts-dark" : "parts", surface);
     }

@@ -1,45 +1,40 @@
 #include "ui/heatmap.h"
 
 #include "ui/access.h"
+#include "ui/draw/parts.h"
 #include "ui/palette.h"
+#include "ui/part-view.h"
 
-#include <math.h>
-
-#define COLUMNS 16
-#define CELL 15
+#define COLUMNS   16
+#define CELL      15
+#define SCALE     16  /* px below the cells: the scale with its limits */
 #define SHOWN_MAX 256 /* samples drawn; the engine records at most 64 */
-#define POWER 0.8     /* lifts small values */
 
 struct _PscHeatmap {
     GtkWidget parent_instance;
     float *values;
     guint n;
-    float limit; /* largest finite magnitude */
 };
 
 G_DEFINE_FINAL_TYPE(PscHeatmap, psc_heatmap, GTK_TYPE_WIDGET)
 
-static GdkRGBA cell_colour(const PscHeatmap *self, float value)
+static guint rows(const PscHeatmap *self)
 {
-    const struct psc_palette *palette = psc_palette_get(psc_ui_is_dark());
-    if (!isfinite(value))
-        return psc_ui_colour(PSC_COL_WARN_EDGE);
-    double part = self->limit > 0 ? pow(fabs((double)value) / self->limit, POWER) : 0;
-    uint32_t end = palette->rgb[value < 0 ? PSC_COL_HEAT_LOW : PSC_COL_HEAT_HIGH];
-    uint32_t rgb = psc_rgb_mix(palette->rgb[PSC_COL_HEAT_MID], end, part);
-    return (GdkRGBA){(float)(rgb >> 16 & 255) / 255, (float)(rgb >> 8 & 255) / 255, (float)(rgb & 255) / 255, 1};
+    return (self->n + COLUMNS - 1) / COLUMNS;
+}
+
+static guint columns(const PscHeatmap *self)
+{
+    return rows(self) ? (self->n + rows(self) - 1) / rows(self) : COLUMNS;
 }
 
 static void psc_heatmap_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
     PscHeatmap *self = PSC_HEATMAP(widget);
-    float cell = MIN((float)gtk_widget_get_width(widget) / COLUMNS, (float)CELL * 1.6f);
-    for (guint i = 0; i < self->n; i++) {
-        GdkRGBA colour = cell_colour(self, self->values[i]);
-        float x = floorf((float)(i % COLUMNS) * cell), right = floorf((float)(i % COLUMNS + 1) * cell);
-        gtk_snapshot_append_color(snapshot, &colour,
-                                  &GRAPHENE_RECT_INIT(x, (float)(i / COLUMNS) * CELL, right - x - 1, CELL - 1));
-    }
+    int width = gtk_widget_get_width(widget), height = gtk_widget_get_height(widget);
+    cairo_t *cr = gtk_snapshot_append_cairo(snapshot, &GRAPHENE_RECT_INIT(0, 0, (float)width, (float)height));
+    psc_part_heatmap(cr, psc_palette_get(psc_ui_is_dark()), psc_ui_type(), self->values, self->n, rows(self), width, height);
+    cairo_destroy(cr);
 }
 
 static void psc_heatmap_measure(GtkWidget *widget, GtkOrientation orientation, int size G_GNUC_UNUSED, int *min,
@@ -50,16 +45,16 @@ static void psc_heatmap_measure(GtkWidget *widget, GtkOrientation orientation, i
         *min = 6 * COLUMNS;
         *natural = CELL * COLUMNS;
     } else {
-        *min = *natural = (int)((self->n + COLUMNS - 1) / COLUMNS) * CELL;
+        *min = *natural = (int)rows(self) * CELL + SCALE;
     }
 }
 
 static gboolean psc_heatmap_query_tooltip(GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
 {
     PscHeatmap *self = PSC_HEATMAP(widget);
-    float cell = MIN((float)gtk_widget_get_width(widget) / COLUMNS, (float)CELL * 1.6f);
-    guint column = (guint)((float)x / cell), at = (guint)(y / CELL) * COLUMNS + column;
-    if (keyboard || column >= COLUMNS || at >= self->n)
+    guint across = columns(self), column = (guint)(x * (int)across / MAX(1, gtk_widget_get_width(widget)));
+    guint at = (guint)(y / CELL) * across + column;
+    if (keyboard || column >= across || at >= self->n || y >= (int)rows(self) * CELL)
         return FALSE;
     char *text = g_strdup_printf("sample %u: %.6g", at, (double)self->values[at]);
     gtk_tooltip_set_text(tooltip, text);
@@ -94,11 +89,8 @@ GtkWidget *psc_heatmap_new(const struct psc_record *record)
     PscHeatmap *self = g_object_new(PSC_TYPE_HEATMAP, NULL);
     self->n = MIN(record->value_n, SHOWN_MAX);
     self->values = g_memdup2(record->values, self->n * sizeof *self->values);
-    for (guint i = 0; i < self->n; i++)
-        if (isfinite(self->values[i]))
-            self->limit = fmaxf(self->limit, fabsf(self->values[i]));
-    char *text = g_strdup_printf("%u samples between %.4g and %.4g", self->n, -(double)self->limit,
-                                 (double)self->limit);
+    double limit = psc_heat_limit(self->values, self->n);
+    char *text = g_strdup_printf("%u samples between %.4g and %.4g", self->n, -limit, limit);
     psc_ui_name(GTK_WIDGET(self), text);
     g_free(text);
     return GTK_WIDGET(self);

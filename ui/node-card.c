@@ -2,9 +2,8 @@
 
 #include "core/debug/explain.h"
 #include "ui/heatmap.h"
+#include "ui/part-view.h"
 #include "ui/tables.h"
-
-#include <math.h>
 
 #define READERS_SHOWN 12
 
@@ -112,6 +111,9 @@ static void life(PscCard *card, const PscStudy *study, psc_node node)
     psc_text_release(&title);
     if (t) {
         int32_t cursor = psc_workspace_cursor(card->ws);
+        PscPicture *picture = psc_workspace_picture(card->ws);
+        if (picture)
+            psc_card_widget(card, psc_part_view_life(picture, (uint32_t)(t - h->tenancies), cursor));
         psc_card_linef(card, "Live", "%d\xe2\x80\x93%d%s", t->first, t->last,
                        cursor < t->first  ? ", not written yet at the cursor"
                        : cursor < t->end ? ", alive at the cursor"
@@ -144,6 +146,9 @@ static void before_after(PscCard *card, const PscStudy *study, psc_node node)
     char *heading = g_strdup_printf("%s AT OP %d", h->story->buffers[t->buffer].name, cursor);
     psc_card_section(card, heading);
     g_free(heading);
+    PscPicture *picture = psc_workspace_picture(card->ws);
+    if (picture)
+        psc_card_widget(card, psc_part_view_owners(picture, t->buffer, t->lo, cursor));
     for (int i = 0; i < 2; i++) {
         uint32_t tenant = psc_history_tenant(h, t->buffer, t->lo, cursor - 1 + i);
         const char *key = i ? "After" : "Before";
@@ -168,14 +173,6 @@ static void statistics(PscCard *card, const struct psc_record *record)
     psc_card_linef(card, "samples", "%u of %s, stride %" G_GUINT64_FORMAT, record->value_n,
                    psc_thousands(record->n, n, sizeof n), record->stride);
     psc_card_widget(card, psc_heatmap_new(record));
-    float limit = 0;
-    for (uint32_t i = 0; i < record->value_n; i++)
-        if (isfinite(record->values[i]))
-            limit = fmaxf(limit, fabsf(record->values[i]));
-    char *range = g_strdup_printf("blue \xe2\x88\x92%.3g, grey 0, orange +%.3g; 16 samples a row", (double)limit,
-                                  (double)limit);
-    psc_card_text(card, range, "dim caption");
-    g_free(range);
 }
 
 static void recorded(PscCard *card, const PscStudy *study, psc_node node)

@@ -30,13 +30,4 @@ double psc_heat_limit(const float *values, uint32_t n);
 /* Colour of one value for a limit, 0xRRGGBB. */
 uint32_t psc_heat_colour(const struct psc_palette *palette, double value, double limit);
 
-/* Probabilities of the next token: name, bar and per cent each, side by side; those that do not fit are left out. */
-struct psc_part_logit { const char *name; double p; };
-void psc_part_logits(cairo_t *cr, const struct psc_palette *palette, struct psc_type *type, const struct psc_part_logit *top,
-                     uint32_t n, double width, double height);
-
-/* Bytes as a bar of a table cell, on a scale that keeps small ones visible (square root of bytes / most). */
-void psc_part_size(cairo_t *cr, const struct psc_palette *palette, enum psc_bar_style style, uint64_t bytes, uint64_t most,
-                   double width, double height);
-
 #endif

@@ -127,17 +127,6 @@ psc_node psc_scene_node_at(const struct psc_scene *scene, int32_t position)
     return node < g->n ? node : PSC_NONE;
 }
 
-int32_t psc_scene_position_of(const struct psc_scene *scene, psc_node node)
-{
-    const psc_node *order = scene->source.story->order;
-    if (!order || (node < (uint32_t)scene->n && order[node] == node))
-        return (int32_t)node;
-    for (int32_t i = 0; i < scene->n; i++)
-        if (order[i] == node)
-            return i;
-    return PSC_NO_POSITION;
-}
-
 uint32_t psc_scene_bar_of_node(const struct psc_scene *scene, psc_node node)
 {
     const struct psc_history *h = scene->source.history;

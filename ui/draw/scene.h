@@ -135,8 +135,6 @@ uint32_t psc_scene_bar_at(const struct psc_scene *scene, uint32_t row, int32_t c
 
 /* Node at a position, PSC_NONE at -1 and n or without a graph. */
 psc_node psc_scene_node_at(const struct psc_scene *scene, int32_t position);
-/* Position at which a node runs: the identity, or a scan where the order differs. */
-int32_t psc_scene_position_of(const struct psc_scene *scene, psc_node node);
 /* The bar that a node writes (a view: its root's), or PSC_NONE. */
 uint32_t psc_scene_bar_of_node(const struct psc_scene *scene, psc_node node);
 /* Index of the layer / split span that holds a position, or PSC_NONE. O(log n). */

@@ -42,21 +42,6 @@ void psc_view_zoom(struct psc_view *view, const struct psc_scene *scene, double 
     }
 }
 
-void psc_view_pan(struct psc_view *view, const struct psc_scene *scene, double positions)
-{
-    psc_view_set_range(view, scene, view->lo + positions, view->hi + positions);
-}
-
-bool psc_view_follow(struct psc_view *view, const struct psc_scene *scene, int32_t position)
-{
-    double width = view->hi - view->lo, at = position + 0.5, before = view->lo;
-    if (at < view->lo + 0.2 * width)
-        psc_view_set_range(view, scene, at - 0.2 * width, at + 0.8 * width);
-    else if (at > view->hi - 0.2 * width)
-        psc_view_set_range(view, scene, at - 0.8 * width, at + 0.2 * width);
-    return view->lo != before;
-}
-
 void psc_view_show_finding(struct psc_view *view, const struct psc_scene *scene, uint32_t finding)
 {
     const struct psc_finding *f = &scene->source.check->findings[finding];

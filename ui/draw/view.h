@@ -48,9 +48,6 @@ void psc_view_init(struct psc_view *view, const struct psc_scene *scene, double 
 void psc_view_set_range(struct psc_view *view, const struct psc_scene *scene, double lo, double hi);
 /* Zooms x by `factor` (> 1 shows less) so that the position under pixel `px` stays there. */
 void psc_view_zoom(struct psc_view *view, const struct psc_scene *scene, double px, double factor);
-void psc_view_pan(struct psc_view *view, const struct psc_scene *scene, double positions);
-/* Scrolls so that `position` lies in the middle 60 % of the range; zoom stays. True when it moved. */
-bool psc_view_follow(struct psc_view *view, const struct psc_scene *scene, int32_t position);
 /* A finding with 20 positions of context. */
 void psc_view_show_finding(struct psc_view *view, const struct psc_scene *scene, uint32_t finding);
 /* Left edge and width of the data area for this size, px (the axis gutter stands left of it). */
