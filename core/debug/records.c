@@ -111,6 +111,15 @@ static uint64_t bytes_key(const struct judge *j, uint32_t i, const struct psc_ho
     return psc_hash_mix(key ^ h->offset) ^ psc_hash_mix(r->n ^ (uint64_t)r->dtype << 56);
 }
 
+/* By this replay the record shows one tensor, all of it. */
+static bool shows_one(const struct judge *j, const struct psc_candidate *replay, uint32_t i)
+{
+    const struct psc_record *r = j->records[i];
+    const struct psc_holder *h = &replay->holders[r->node];
+    return j->r->moment[r->node] == PSC_MOMENT_SPLIT && h->node != PSC_NONE && h->whole && !h->offset &&
+           r->n == j->graph->nodes[h->node].elements;
+}
+
 /* The same bytes give equal records; and equal records show the same bytes, unless the engine read wrong ones
  * (what the file itself says of its memory is not doubted for that). */
 static bool groups_allow(struct judge *j, const struct psc_candidate *replay, bool *ret_allowed)
@@ -124,13 +133,11 @@ static bool groups_allow(struct judge *j, const struct psc_candidate *replay, bo
             continue;
         if (!psc_map_put(&j->map, bytes_key(j, i, h), first, &other))
             return false;
-        const struct psc_holder *f = &replay->holders[j->records[first]->node];
-        bool same_bytes = h->node == f->node && h->offset == f->offset;
         if (other != PSC_NONE && other != first)
             *ret_allowed = false;
-        else if (replay->tier == PSC_TIER_POLICIES && !same_bytes && f->node != PSC_NONE && f->whole &&
-                 !constant(j->records[i]) && j->r->moment[j->records[first]->node] == PSC_MOMENT_SPLIT)
-            *ret_allowed = equal_by_right(j, h->node, f->node);
+        else if (replay->tier == PSC_TIER_POLICIES && shows_one(j, replay, i) &&
+                 shows_one(j, replay, first) && !constant(j->records[i]))
+            *ret_allowed = equal_by_right(j, h->node, replay->holders[j->records[first]->node].node);
     }
     psc_map_release(&j->map);
     return true;
@@ -141,13 +148,11 @@ static bool arithmetic_allows(const struct judge *j, const struct psc_candidate 
 {
     memset(j->shown, 0xff, j->graph->n * sizeof *j->shown);
     for (uint32_t i = 0; i < j->n; i++) {
-        const struct psc_record *r = j->records[i];
-        const struct psc_holder *h = &replay->holders[r->node];
-        if (j->r->moment[r->node] == PSC_MOMENT_NODE)
-            j->shown[r->node] = i;
-        else if (j->r->moment[r->node] == PSC_MOMENT_SPLIT && h->node != PSC_NONE && h->whole && !h->offset &&
-                 r->n == j->graph->nodes[h->node].elements)
-            j->shown[h->node] = i;
+        psc_node node = j->records[i]->node;
+        if (j->r->moment[node] == PSC_MOMENT_NODE)
+            j->shown[node] = i;
+        else if (shows_one(j, replay, i))
+            j->shown[replay->holders[node].node] = i;
     }
     for (uint32_t k = 0; k < j->r->fitted_n; k++) {
         psc_node node = j->r->fitted[k];
