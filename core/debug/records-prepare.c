@@ -193,7 +193,8 @@ static bool find_meanings(const struct draft *d)
 }
 
 /* Ops whose relation to their operands must hold between records. Left out: operands that an earlier op may
- * overwrite through a view of them, which upstream does not see. */
+ * overwrite through a view of them, which upstream does not see. What reads these computes something else
+ * than the graph says. */
 static bool find_fitted(const struct draft *d)
 {
     const struct psc_node_info *nodes = d->graph->nodes;
@@ -204,11 +205,12 @@ static bool find_fitted(const struct draft *d)
     for (uint32_t i = 0; i < d->graph->n; i++) {
         const psc_node *src = psc_node_srcs(d->graph, i);
         uint32_t operands = psc_fit_operands(nodes[i].op);
-        bool sure = operands && operands == nodes[i].src_n;
-        for (uint32_t k = 0; k < operands && sure; k++)
-            sure = !doubtful[nodes[src[k]].root];
-        if (sure)
+        bool sure = true;
+        for (uint32_t k = 0; k < nodes[i].src_n; k++)
+            sure = sure && !doubtful[nodes[src[k]].root];
+        if (sure && operands && operands == nodes[i].src_n)
             fitted[d->r->fitted_n++] = i;
+        d->r->misreads = d->r->misreads || (!sure && nodes[i].root == i);
         for (uint32_t k = 0; k < nodes[i].src_n && k < 32; k++)
             if (nodes[src[k]].root != src[k] && (psc_op_info(nodes[i].op)->upstream_alias >> k & 1))
                 doubtful[nodes[src[k]].root] = true;

@@ -39,6 +39,8 @@ struct psc_records {
     const uint64_t *meaning;  /* [graph->n] equal for nodes that compute the same from the same operands */
     const psc_node *fitted;   /* nodes whose relation to their operands is known */
     uint32_t fitted_n;
+    bool misreads; /* upstream may let a node read bytes that another has overwritten: equal values prove
+                      nothing */
     struct psc_candidate replays[PSC_REPLAYS_MAX]; /* by tier */
     uint32_t replay_n;
     const char *policy; /* the recorded slot policy, or NULL */

@@ -135,7 +135,7 @@ static bool groups_allow(struct judge *j, const struct psc_candidate *replay, bo
             return false;
         if (other != PSC_NONE && other != first)
             *ret_allowed = false;
-        else if (replay->tier == PSC_TIER_POLICIES && shows_one(j, replay, i) &&
+        else if (replay->tier == PSC_TIER_POLICIES && !j->r->misreads && shows_one(j, replay, i) &&
                  shows_one(j, replay, first) && !constant(j->records[i]))
             *ret_allowed = equal_by_right(j, h->node, replay->holders[j->records[first]->node].node);
     }
@@ -263,7 +263,7 @@ static bool by_difference(struct judge *j)
 
 static void by_equality(struct judge *j)
 {
-    for (uint32_t i = 0; i < j->n; i++) {
+    for (uint32_t i = 0; i < j->n && !j->r->misreads; i++) {
         uint32_t last = j->last[j->alike[i]];
         if (last > i && !constant(j->records[i]) && !equal_by_right(j, j->list[i].node, j->list[last].node))
             decide(&j->list[i], PSC_RECORD_OVERWRITTEN, PSC_BY_GROUP, true);
