@@ -1,5 +1,6 @@
 #include "app/window-private.h"
 
+#include "app/export.h"
 #include "core/debug/explain.h"
 #include "ui/keys.h"
 #include "ui/navigate.h"
@@ -406,6 +407,8 @@ static const struct {
     {"win.inspector", inspector, TRUE},
     {"win.drawer", drawer, TRUE},
     {"win.clear", clear, TRUE},
+    {"win.export-picture", psc_window_export_picture, TRUE},
+    {"win.export-plan", psc_window_export_plan, TRUE},
     {"win.open", open, FALSE},
     {"win.cancel-open", cancel_open, FALSE},
     {"win.close-document", close_document, FALSE},

@@ -191,7 +191,9 @@ static GtkWidget *open_menu(PscWindow *self, GMenu **ret_examples, GMenu **ret_l
 
 static GtkWidget *main_menu(void)
 {
-    GMenu *menu = g_menu_new(), *view = g_menu_new(), *help = g_menu_new();
+    GMenu *menu = g_menu_new(), *save = g_menu_new(), *view = g_menu_new(), *help = g_menu_new();
+    g_menu_append(save, "Save a picture\xe2\x80\xa6", "win.export-picture");
+    g_menu_append(save, "Save the plan\xe2\x80\xa6", "win.export-plan");
     g_menu_append(view, "Light or dark", "win.dark");
     g_menu_append(view, "Lists", "win.lists");
     g_menu_append(view, "Inspector", "win.inspector");
@@ -201,6 +203,7 @@ static GtkWidget *main_menu(void)
     g_menu_append(help, "Keyboard shortcuts", "win.shortcuts");
     g_menu_append(help, "About Planscope", "win.about");
     g_menu_append(help, "Quit", "app.quit");
+    g_menu_append_section(menu, NULL, G_MENU_MODEL(save));
     g_menu_append_section(menu, NULL, G_MENU_MODEL(view));
     g_menu_append_section(menu, NULL, G_MENU_MODEL(help));
     GtkWidget *button = gtk_menu_button_new();
@@ -209,6 +212,7 @@ static GtkWidget *main_menu(void)
     gtk_menu_button_set_primary(GTK_MENU_BUTTON(button), TRUE);
     gtk_widget_set_tooltip_text(button, "Main menu");
     psc_ui_name(button, "Main menu");
+    g_object_unref(save);
     g_object_unref(view);
     g_object_unref(help);
     g_object_unref(menu);

@@ -301,6 +301,20 @@ static void access_select(PscWorkspace *ws, uint32_t row)
     psc_workspace_set_cursor(ws, access_event(ws, row)->position);
 }
 
+/* The last access at or before the cursor. */
+static uint32_t access_selected(PscWorkspace *ws)
+{
+    uint32_t from = 0, to = accesses_n(ws);
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (access_event(ws, middle)->position <= psc_workspace_cursor(ws))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from ? from - 1 : PSC_NONE;
+}
+
 static const PscColumn access_columns[] = {
     {.title = "at", .width = 54, .right = TRUE, .text = access_at_text},
     {.title = "access", .width = 90, .names_row = TRUE, .text = access_kind_text, .compare = access_kind_compare},
@@ -311,4 +325,5 @@ static const PscColumn access_columns[] = {
 const PscTableKind psc_accesses_table = {
     .label = "Accesses of the selected buffer", .columns = access_columns,
     .column_n = G_N_ELEMENTS(access_columns), .count = accesses_n, .select = access_select,
+    .selected = access_selected,
 };

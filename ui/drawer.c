@@ -130,7 +130,7 @@ static void changed_cb(PscDrawer *self, guint what)
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
         update_titles(self);
     freshen(self);
-    if (what & PSC_CHANGED_SELECTION && psc_drawer_is_open(self))
+    if (what & (PSC_CHANGED_SELECTION | PSC_CHANGED_CURSOR) && psc_drawer_is_open(self))
         psc_table_show_selected(PSC_TABLE(self->tables[visible_tab(self)]));
 }
 

@@ -38,6 +38,8 @@ const PscKey psc_keys[] = {
     {"Map", "Rows or addresses", "win.toggle-mode", {"y"}, FALSE},
     {"Map", "Colour by role or by recorded value", "win.toggle-colour", {"c"}, FALSE},
     {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
+    {"Window", "Save a picture", "win.export-picture", {"<Control>e"}, TRUE},
+    {"Window", "Save the plan", "win.export-plan", {"<Control><Shift>e"}, TRUE},
     {"Window", "Find in ops and buffers", "win.find", {"<Control>f"}, TRUE},
     {"Window", "Plan options", "win.plan-options", {"<Control>p"}, TRUE},
     {"Window", "Show or hide the lists", "win.lists", {"F9"}, TRUE},

@@ -117,10 +117,26 @@ static void log_select(PscWorkspace *ws, uint32_t row)
     }
 }
 
+/* The first line of the position under the cursor, or of the next one that has any. */
+static uint32_t log_selected(PscWorkspace *ws)
+{
+    PscStudy *study = psc_workspace_study(ws);
+    const struct psc_walk *walk = study && study->analysis->plan ? study->analysis->plan->walk : NULL;
+    uint32_t from = 0, to = log_n(ws);
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (walk[middle].position < psc_workspace_cursor(ws))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < log_n(ws) ? from : PSC_NONE;
+}
+
 static const PscColumn log_columns[] = {
     {.title = "the planner's walk", .expand = TRUE, .names_row = TRUE, .text = log_text},
 };
 const PscTableKind psc_log_table = {
     .label = "Log of the planner's walk", .columns = log_columns, .column_n = G_N_ELEMENTS(log_columns),
-    .count = log_n, .select = log_select,
+    .count = log_n, .select = log_select, .selected = log_selected,
 };

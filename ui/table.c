@@ -93,7 +93,8 @@ struct _PscTable {
     PscFilter *filter;
     GPtrArray *cells; /* bound GtkListItem, borrowed */
     PscRow *probe[2]; /* lets the view's sorter compare two rows without making an object for each */
-    gboolean syncing;
+    gboolean syncing;   /* the selection follows the workspace */
+    gboolean selecting; /* the workspace follows the selection, which then stays where the person put it */
     guint scroll_tick;
     int scroll_frames; /* to wait before scrolling to the selected row */
 };
@@ -246,7 +247,7 @@ void psc_table_show_selected(PscTable *self)
 {
     uint32_t row = self->kind->selected ? self->kind->selected(self->ws) : PSC_NONE;
     guint place = row == PSC_NONE ? GTK_INVALID_LIST_POSITION : place_of(self, row);
-    if (gtk_single_selection_get_selected(self->selection) == place)
+    if (self->selecting || gtk_single_selection_get_selected(self->selection) == place)
         return;
     self->syncing = TRUE;
     gtk_single_selection_set_selected(self->selection, place);
@@ -271,8 +272,11 @@ guint psc_table_n(PscTable *self)
 static void selected_cb(PscTable *self)
 {
     PscRow *row = gtk_single_selection_get_selected_item(self->selection);
-    if (!self->syncing && row && self->kind->select)
-        self->kind->select(self->ws, row->index);
+    if (self->syncing || !row || !self->kind->select)
+        return;
+    self->selecting = TRUE;
+    self->kind->select(self->ws, row->index);
+    self->selecting = FALSE;
 }
 
 static void activate_cb(PscTable *self, guint place)

@@ -47,7 +47,6 @@ struct _PscTimeline {
     double pinch_x0, pinch_x1;
 };
 
-struct psc_view psc_timeline_view(PscTimeline *self); /* what should be shown now */
 double psc_timeline_max_scroll(PscTimeline *self);
 void psc_timeline_set_scroll(PscTimeline *self, double y);
 void psc_timeline_zoom_at(PscTimeline *self, double px, double factor);

@@ -17,7 +17,7 @@ G_DEFINE_FINAL_TYPE(PscTimeline, psc_timeline, GTK_TYPE_WIDGET)
 
 /* ---- what is to be shown ------------------------------------------------------------------------ */
 
-struct psc_view psc_timeline_view(PscTimeline *self)
+void psc_timeline_get_view(PscTimeline *self, struct psc_view *ret)
 {
     struct psc_view view;
     PscPicture *picture = psc_workspace_picture(self->ws);
@@ -40,7 +40,7 @@ struct psc_view psc_timeline_view(PscTimeline *self)
     view.selected = t ? (uint32_t)(t - picture->study->analysis->history->tenancies) : PSC_NONE;
     view.hovered = self->hovered;
     view.finding = selection.finding >= 0 ? (uint32_t)selection.finding : PSC_NONE;
-    return view;
+    *ret = view;
 }
 
 double psc_timeline_max_scroll(PscTimeline *self)
@@ -233,7 +233,8 @@ static void psc_timeline_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
     PscPicture *picture = psc_workspace_picture(self->ws);
     if (!picture || gtk_widget_get_width(widget) < 40 || gtk_widget_get_height(widget) < 40)
         return;
-    struct psc_view view = psc_timeline_view(self);
+    struct psc_view view;
+    psc_timeline_get_view(self, &view);
     gboolean right = update_base(self, picture, &view);
     if (!self->node)
         return;
@@ -272,7 +273,8 @@ void psc_timeline_zoom_at(PscTimeline *self, double px, double factor)
     PscPicture *picture = psc_workspace_picture(self->ws);
     if (!picture)
         return;
-    struct psc_view view = psc_timeline_view(self);
+    struct psc_view view;
+    psc_timeline_get_view(self, &view);
     psc_view_zoom(&view, picture->scene, px, factor);
     psc_workspace_set_range(self->ws, view.lo, view.hi);
     fold_when_settled(self);

@@ -26,5 +26,7 @@ void psc_timeline_zoom(PscTimeline *self, double factor);      /* x, about the c
 void psc_timeline_zoom_rows(PscTimeline *self, double factor); /* heights */
 void psc_timeline_reset_rows(PscTimeline *self);               /* heights that fit, scrolled to the top */
 void psc_timeline_fit_selection(PscTimeline *self);            /* first centres, then fits */
+/* What is shown now, for a picture of it; only while there is something to draw. */
+void psc_timeline_get_view(PscTimeline *self, struct psc_view *ret);
 
 #endif
