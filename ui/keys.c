@@ -77,28 +77,39 @@ void psc_keys_attach(GtkWidget *widget)
     gtk_widget_add_controller(widget, controller);
 }
 
-static GtkWidget *group_new(const char *title)
+/* Sections and groups of this window take their parts only from a builder: so one is written for it. */
+static char *window_xml(void)
 {
-    return g_object_new(GTK_TYPE_SHORTCUTS_GROUP, "title", title, NULL);
+    GString *xml = g_string_new("<interface><object class='GtkShortcutsWindow' id='window'><property name='modal'>1"
+                                "</property><child><object class='GtkShortcutsSection'><property name='section-name'>"
+                                "planscope</property><property name='max-height'>17</property>");
+    for (const PscKey *key = psc_keys; key->group; key++) {
+        gboolean first = key == psc_keys || !g_str_equal(key[-1].group, key->group);
+        gboolean last = !key[1].group || !g_str_equal(key[1].group, key->group);
+        char *accels = g_strjoinv(" ", (char **)key->accels);
+        char *text = g_markup_printf_escaped("<child><object class='GtkShortcutsShortcut'><property name='title'>%s"
+                                             "</property><property name='accelerator'>%s</property></object></child>",
+                                             key->words, accels);
+        if (first)
+            g_string_append_printf(xml, "<child><object class='GtkShortcutsGroup'><property name='title'>%s</property>",
+                                   key->group);
+        g_string_append(xml, text);
+        if (last)
+            g_string_append(xml, "</object></child>");
+        g_free(text);
+        g_free(accels);
+    }
+    g_string_append(xml, "</object></child></object></interface>");
+    return g_string_free(xml, FALSE);
 }
 
 GtkWidget *psc_keys_window_new(GtkWindow *parent)
 {
-    GtkWidget *window = g_object_new(GTK_TYPE_SHORTCUTS_WINDOW, "modal", TRUE, "transient-for", parent, NULL);
-    GtkWidget *section = g_object_new(GTK_TYPE_SHORTCUTS_SECTION, "section-name", "planscope", "title", "Planscope",
-                                      "max-height", 14, "visible", TRUE, NULL);
-    GtkWidget *group = NULL;
-    for (const PscKey *key = psc_keys; key->group; key++) {
-        if (!group || g_strcmp0(key[-1].group, key->group) != 0) {
-            group = group_new(key->group);
-            gtk_box_append(GTK_BOX(section), group);
-        }
-        char *accels = g_strjoinv(" ", (char **)key->accels);
-        GtkWidget *shortcut = g_object_new(GTK_TYPE_SHORTCUTS_SHORTCUT, "title", key->words, "accelerator", accels,
-                                           NULL);
-        gtk_box_append(GTK_BOX(group), shortcut);
-        g_free(accels);
-    }
-    gtk_window_set_child(GTK_WINDOW(window), section);
+    char *xml = window_xml();
+    GtkBuilder *builder = gtk_builder_new_from_string(xml, -1);
+    GtkWidget *window = GTK_WIDGET(gtk_builder_get_object(builder, "window"));
+    gtk_window_set_transient_for(GTK_WINDOW(window), parent);
+    g_object_unref(builder);
+    g_free(xml);
     return window;
 }
