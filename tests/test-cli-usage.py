@@ -197,7 +197,22 @@ def export_to_a_trace_keeps_steps_and_takes_a_plan_along():
     equal([p['kind'] for p in phases], ['decode'])
     good('export', METAL, '-o', path('mine.json'), '--format', 'minfer-trace', '--mode', 'hardened', '--slots', 'lifo')
     right = good('plan', METAL, '--mode', 'hardened', '--slots', 'lifo', '--json').json
-    equal(good('plan', path('mine.json'), '--json').json['placements'], right['placements'])
+    mine = good('plan', path('mine.json'), '--json').json
+    equal(mine['placements'], right['placements'])
+    equal(mine['figures'], right['figures'])
+
+
+@test
+def a_plan_made_here_is_taken_along_as_a_prediction_and_proves_nothing():
+    for options in (('--slots', 'fifo', '--order', 'topological'), ('--planner', 'naive'), ('--size', 'exact')):
+        good('export', METAL, '-o', path('mine.json'), '--format', 'minfer-trace', *options)
+        before, after = run('check', METAL, '--json', *options), run('check', path('mine.json'), '--json')
+        equal(after.status, before.status, options)
+        for part in ('findings', 'records', 'figures'):
+            equal(after.json[part], before.json[part], f'{part} with {options}')
+    equal(before.json['findings'], [])
+    fifo = run('check', METAL, '--json', '--slots', 'fifo', '--order', 'topological').json
+    equal([f['kind'] for f in fifo['findings']], ['K2'])
 
 
 @test

@@ -34,7 +34,8 @@ static bool write_piece(void *ctx, const char *bytes, size_t n)
     return fwrite(bytes, 1, n, ctx) == n;
 }
 
-/* The plans go into the file when one was asked for; else the file keeps what it brought. */
+/* Plans that were asked for go into the file with the events that they predict (what the planner believed of the
+ * order stands in these); else the file keeps what it brought. */
 static enum cli_exit write_trace(const struct cli_input *in, const struct cli_options *options, FILE *file)
 {
     struct one_phase one = {in->doc, options->has_phase ? options->phase : 0};
@@ -54,6 +55,7 @@ static enum cli_exit write_trace(const struct cli_input *in, const struct cli_op
         if (options->replan) {
             status = cli_analyse(in, options, one.phase + p, &analyses[p]);
             plans[p] = status ? NULL : analyses[p]->plan;
+            stories[p] = status ? NULL : analyses[p]->story;
         } else {
             plans[p] = doc.phases[p].plan;
             stories[p] = doc.phases[p].story;

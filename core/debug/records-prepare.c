@@ -268,9 +268,9 @@ static enum psc_status add_replays(const struct draft *d, struct psc_error *rete
     static const enum psc_slots policies[] = {PSC_SLOTS_LOWEST, PSC_SLOTS_FIFO, PSC_SLOTS_LIFO};
     const struct psc_phase *phase = d->phase;
     enum psc_status status = PSC_OK;
-    if (phase->story)
+    if (phase->story && !phase->story->predicted)
         status = add_replay(d, phase->story, NULL, PSC_TIER_RECORDED, reterr);
-    else if (phase->plan)
+    else if (phase->plan && !phase->story)
         status = add_plan(d, phase->plan, NULL, PSC_TIER_RECORDED, reterr);
     bool named = phase->has_slots && !d->r->replay_n;
     if (named && status == PSC_OK)

@@ -11,8 +11,9 @@
  * Evidence, in order:
  *   - capture: the file's own capture mode, else the backend (per node on cpu and cuda, end of split on
  *     metal; elsewhere nothing is known). Captured per node is own; so are inputs, which the host fills;
- *   - replay to the end of the split: of the file's events or plan, of its slot policy, else of every slot
- *     policy (lowest, fifo, lifo) with size classes and with exact sizes, in upstream mode. A replay that
+ *   - replay to the end of the split: of the file's events or plan (not of events that are predicted, nor of
+ *     the plan that they are of), of its slot policy, else of every slot policy (lowest, fifo, lifo) with
+ *     size classes and with exact sizes, in upstream mode. A replay that
  *     contradicts the values is dropped: equal records that it says are different tensors, different
  *     records that it says are the same bytes, samples that do not fit the op that connects the tensors
  *     it says they are;

@@ -2,8 +2,8 @@
  *
  * Pure data, the same bytes for the same input. Positions are places in plan->order; `first` and `last`
  * are inclusive; inputs have first -1, pinned values last n. Offsets and lengths are bytes.
- * A plan is made by a planner (psc_planner table), or resolved from a foreign file
- * (core/plan/foreign.h), and lowered to a story (core/plan/lower.h) to be checked and drawn.
+ * A plan is made by a planner (the table psc_planners), or resolved from a file (psc_plan_from_foreign), and
+ * lowered to a story (psc_plan_lower) to be checked and drawn.
  */
 #ifndef PSC_CORE_PLAN_PLAN_H
 #define PSC_CORE_PLAN_PLAN_H
@@ -16,7 +16,7 @@ enum psc_size { PSC_SIZE_CLASS, PSC_SIZE_EXACT, PSC_SIZE_N };
 enum psc_order { PSC_ORDER_BUILD, PSC_ORDER_TOPOLOGICAL, PSC_ORDER_N };
 
 struct psc_plan_options {
-    enum psc_mode mode;    /* upstream = hardened with the open holes h1..h6 on (README, design rule 7) */
+    enum psc_mode mode;    /* upstream: as the engine plans, its open holes included; hardened: without them */
     enum psc_size size;
     enum psc_slots slots;
     uint64_t seed;         /* of PSC_SLOTS_RANDOM */
@@ -106,7 +106,8 @@ struct psc_figures {
     uint64_t placed;            /* nodes that have a place: in a pool, in a region, as a view or in place */
     uint64_t dead;              /* nodes without reader that are no output: no buffer */
     uint64_t in_place;          /* nodes that overwrite an operand */
-    uint64_t reused;            /* nodes that took a released buffer */
+    uint64_t reused;            /* nodes that took a buffer which another had left; of a plan from elsewhere: bytes
+                                   of a buffer up to which another had reached */
     uint64_t buffers;           /* inputs counted, KV regions and staging not */
     uint64_t pool_bytes;        /* of these buffers */
     uint64_t peak_live_bytes;   /* bytes of these buffers in use at the peak */
