@@ -75,7 +75,7 @@ class Result:
 
 
 def run_program(test):
-    """Runs one program to its end or its time limit; returns (result, output, seconds)."""
+    """Runs one program in its build folder, as meson does, to its end or its time limit: (result, output, seconds)."""
     env = dict(os.environ, **test['env'])
     # a leak inside fontconfig or pango is not ours to mend
     env.setdefault('LSAN_OPTIONS', 'suppressions="' + os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lsan.supp')
@@ -84,7 +84,7 @@ def run_program(test):
     env.setdefault('G_SLICE', 'always-malloc')
     result, start = Result(), time.monotonic()
     try:
-        child = subprocess.Popen(test['cmd'], env=env, cwd=test.get('workdir') or None, stdin=subprocess.DEVNULL,
+        child = subprocess.Popen(test['cmd'], env=env, cwd=test.get('workdir') or test['build'], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     except OSError as error:
         result.failed.append(f'cannot be started: {error}')
@@ -132,7 +132,7 @@ def collect(spec, names):
         own = {s.split(':')[-1] for s in test['suite']}
         if suites and not suites & own or names and not names & (own | {test['name']}):
             continue
-        chosen.append(dict(test, label=f"{os.path.basename(build)}/{test['name']}", slower=4 if suites else 1))
+        chosen.append(dict(test, build=build, label=f"{os.path.basename(build)}/{test['name']}", slower=4 if suites else 1))
     return chosen
 
 

@@ -17,6 +17,8 @@
 #include "core/plan/plan.h"
 #include "core/plan/regions.h"
 
+#include <string.h>
+
 struct psc_sketch {
     struct psc_arena *arena, scratch;
     const struct psc_graph *graph;
@@ -62,12 +64,11 @@ static inline struct psc_place *psc_sketch_open(struct psc_sketch *sketch, psc_n
 {
     bool early = sketch->inputs_before_walk && sketch->digest.nodes[node].flags & PSC_DIGEST_FILLED;
     struct psc_place *place = &sketch->places[node];
-    *place = (struct psc_place){
-        .buffer = PSC_NONE,
-        .first = early ? -1 : sketch->lives.first[node],
-        .last = sketch->lives.last[node],
-        .refused_at = sketch->refused_n,
-    };
+    memset(place, 0, sizeof *place);
+    place->buffer = PSC_NONE;
+    place->first = early ? -1 : sketch->lives.first[node];
+    place->last = sketch->lives.last[node];
+    place->refused_at = sketch->refused_n;
     return place;
 }
 

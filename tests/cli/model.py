@@ -278,20 +278,30 @@ class Shadow:
         """an op over its own operands"""
         g = self.g
         owner, room, lo, hi = self.home[i]
-        at = lo
+        if self._moves_nothing(i):
+            return
         for k, s in enumerate(g.src(i)):
-            mine = g.op(i) == 'concat' and self._outermost(i)
-            place, at = at, at + g.bytes(s)
             if self.home[s] is None or self._crosses(s, i):
                 continue
             there, a, z = self._span(i, k)
             if there != room or a >= hi or z <= lo:
                 continue
-            if mine and a == place:
-                continue
             lawful = g.op(i) in ELEMENTWISE or (g.op(i) in ROWWISE + ('rope', ) and k == 0)
             if not ((a, z) == (lo, hi) and lawful):
                 self._note('overlap', self.home[s][0], i)
+
+    def _moves_nothing(self, i):
+        """a concat all of whose operands lie at their places"""
+        g = self.g
+        if g.op(i) != 'concat' or not self._outermost(i):
+            return False
+        at = self.home[i][2]
+        for k, s in enumerate(g.src(i)):
+            if g.bytes(s):
+                if self.home[s] is None or self._crosses(s, i) or self._span(i, k)[:2] != (self.home[i][1], at):
+                    return False
+            at += g.bytes(s)
+        return True
 
     def _outermost(self, i):
         axis = self.g.by[i]['detail'].get('dim', 0)
