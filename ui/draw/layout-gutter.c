@@ -77,7 +77,7 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
     const struct psc_buffer *buffer = &s->source.story->buffers[row->buffer];
     enum psc_lane_kind kind = s->lanes[row->lane].kind;
     float height = p->y1 - p->y0, left = l->frame.gutter_x + 8, right = l->frame.data_x - 8;
-    if (p->compact || height < 11)
+    if (p->compact || height < 9)
         return;
     bool two = height >= 30 && kind == PSC_LANE_POOL;
     float y = two ? p->y0 + 11 : (p->y0 + p->y1) / 2;
@@ -86,7 +86,7 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
         snprintf(text, sizeof text, "layer %d", row->layer);
     else
         snprintf(text, sizeof text, "%s", kind == PSC_LANE_STAGING ? "copy" : buffer->name ? buffer->name : "?");
-    enum psc_font font = kind == PSC_LANE_POOL ? PSC_FONT_BASE_BOLD : PSC_FONT_AXIS;
+    enum psc_font font = kind != PSC_LANE_POOL ? PSC_FONT_AXIS : height < 13 ? PSC_FONT_SMALL_BOLD : PSC_FONT_BASE_BOLD;
     double used = psc_text_width(l, font, text);
     psc_put_label(l, font, PSC_LEFT, kind == PSC_LANE_POOL ? PSC_COL_INK : PSC_COL_DIM, text, left, y);
     psc_bytes_short(row->bytes, bytes, sizeof bytes);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DENSE_OP 3.0 /* px a position under which a curve has a point a pixel column */
+#define DENSE_OP 8.0 /* px a position under which a curve has a point a pixel column */
 
 /* The largest value of each pixel column: no peak is thinned away. */
 static void pixel_columns(struct psc_layout *l, const struct psc_axis *axis, const struct psc_series *series, double base,

@@ -12,6 +12,35 @@ struct raster {
     double x, y, scale; /* corner, in px of the picture */
 };
 
+static bool raster_begin(struct raster *r, double x0, double y0, double x1, double y1, double scale)
+{
+    *r = (struct raster){.x = x0, .y = y0, .scale = scale > 0 ? scale : 1};
+    r->w = (int)ceil((x1 - x0) * r->scale), r->h = (int)ceil((y1 - y0) * r->scale);
+    if (r->w < 1 || r->h < 1)
+        return false;
+    r->surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, r->w, r->h);
+    uint8_t *data = cairo_image_surface_get_data(r->surface);
+    if (!data) {
+        cairo_surface_destroy(r->surface);
+        return false;
+    }
+    cairo_surface_flush(r->surface);
+    r->stride = cairo_image_surface_get_stride(r->surface) / 4;
+    r->px = (uint32_t *)(void *)data;
+    return true;
+}
+
+/* Paints what was written and frees it. */
+static void raster_end(struct raster *r, cairo_t *cr)
+{
+    cairo_surface_mark_dirty(r->surface);
+    cairo_surface_set_device_scale(r->surface, r->scale, r->scale);
+    cairo_set_source_surface(cr, r->surface, r->x, r->y);
+    cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_NEAREST);
+    cairo_paint(cr);
+    cairo_surface_destroy(r->surface);
+}
+
 static void raster_rect(struct raster *r, double x0, double y0, double x1, double y1, uint32_t argb)
 {
     int a = (int)floor((x0 - r->x) * r->scale + 0.5), b = (int)floor((x1 - r->x) * r->scale + 0.5);
@@ -84,35 +113,19 @@ static void paint_bars(const struct psc_layout *l, const struct psc_palette *pal
             psc_paint_bar(cr, palette, &l->bars[i]);
         return;
     }
-    double scale = l->view.scale > 0 ? l->view.scale : 1;
-    struct raster r = {.x = a.x0, .y = a.y0, .scale = scale};
-    r.w = (int)ceil((a.x1 - a.x0) * scale), r.h = (int)ceil((a.y1 - a.y0) * scale);
-    if (r.w < 1 || r.h < 1)
+    struct raster r = {0};
+    if (!raster_begin(&r, a.x0, a.y0, a.x1, a.y1, l->view.scale))
         return;
-    r.surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, r.w, r.h);
-    uint8_t *data = cairo_image_surface_get_data(r.surface);
-    if (!data) {
-        cairo_surface_destroy(r.surface);
-        return;
-    }
-    cairo_surface_flush(r.surface);
-    r.stride = cairo_image_surface_get_stride(r.surface) / 4;
-    r.px = (uint32_t *)(void *)data;
     for (size_t i = 0; i < l->cover_n; i++)
         raster_cover(&r, l, &l->covers[i], palette);
     for (size_t i = 0; many && i < l->bar_n; i++)
         raster_bar(&r, &l->bars[i], palette);
-    cairo_surface_mark_dirty(r.surface);
-    cairo_surface_set_device_scale(r.surface, scale, scale);
-    cairo_set_source_surface(cr, r.surface, a.x0, a.y0);
-    cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_NEAREST);
-    cairo_paint(cr);
+    raster_end(&r, cr);
     for (size_t i = 0; i < l->bar_n; i++) {
         struct raster nothing = {.w = 0};
         if (!many || !raster_bar(&nothing, &l->bars[i], palette))
             psc_paint_bar(cr, palette, &l->bars[i]);
     }
-    cairo_surface_destroy(r.surface);
 }
 
 /* ---- the simple records ---------------------------------------------------------------------- */
@@ -159,27 +172,26 @@ static void paint_line(const struct psc_line *line, const struct psc_palette *pa
 }
 
 /* A column a pixel: the fill, and on it the top; a dashed one leaves out three columns of six. Neighbouring
- * tops are joined, so that a rise reads as a line. */
+ * tops are joined, so that a rise reads as a line. Written as pixels: paths of thousands of boxes are slow. */
 static void paint_dense(const struct psc_layout *l, const struct psc_curve *c, const struct psc_palette *palette, cairo_t *cr)
 {
     const float *p = l->points + c->at;
-    cairo_set_antialias(cr, CAIRO_ANTIALIAS_NONE);
-    for (uint32_t i = 0; c->fill && i < c->n; i++)
-        cairo_rectangle(cr, p[2 * i], floor(p[2 * i + 1]), 1, c->base - floor(p[2 * i + 1]));
-    if (c->fill) {
-        psc_paint_colour(cr, palette, (enum psc_colour)c->fill);
-        cairo_fill(cr);
-    }
+    double top = c->base;
+    for (uint32_t i = 0; i < c->n; i++)
+        top = fmin(top, p[2 * i + 1]);
+    struct raster r = {0};
+    if (!raster_begin(&r, p[0], floor(top) - 1, p[0] + c->n, c->base + 2, l->view.scale))
+        return;
     for (uint32_t i = 0; i < c->n; i++) {
-        double y = floor(p[2 * i + 1]), before = i ? floor(p[2 * i - 1]) : y;
-        if (c->dash && ((int)p[2 * i]) % 6 >= 3)
+        double x = p[2 * i], y = floor(p[2 * i + 1]), before = i ? floor(p[2 * i - 1]) : y;
+        if (c->fill)
+            raster_rect(&r, x, y, x + 1, c->base, 0xff000000u | palette->rgb[c->fill]);
+        if (c->dash && (int)x % 6 >= 3)
             continue;
-        double top = c->dash ? y : fmin(y, before), low = c->dash ? y : fmax(y, before);
-        cairo_rectangle(cr, p[2 * i], top - 0.5, 1, low - top + 1);
+        double high = c->dash ? y : fmin(y, before), low = c->dash ? y : fmax(y, before);
+        raster_rect(&r, x, high, x + 1, low + 1, 0xff000000u | palette->rgb[c->colour]);
     }
-    psc_paint_colour(cr, palette, (enum psc_colour)c->colour);
-    cairo_fill(cr);
-    cairo_set_antialias(cr, CAIRO_ANTIALIAS_DEFAULT);
+    raster_end(&r, cr);
 }
 
 static void paint_curve(const struct psc_layout *l, const struct psc_curve *c, const struct psc_palette *palette, cairo_t *cr)

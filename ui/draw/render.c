@@ -113,8 +113,8 @@ enum psc_status psc_render_to(const struct psc_scene *scene, const struct psc_vi
         return psc_fail_nomem(reterr);
     enum psc_status status = psc_layout_build(&layout, scene, &inner, type, reterr);
     double room = layout.frame.lanes.y1 - layout.frame.lanes.y0;
-    if (status == PSC_OK && layout.frame.content > room && room > 0) { /* nobody can scroll a picture: lower rows first */
-        inner.y_zoom = fmax(0.65, inner.y_zoom * room / layout.frame.content);
+    while (status == PSC_OK && room > 0 && layout.frame.content > room && inner.y_zoom > 0.6) {
+        inner.y_zoom *= fmin(0.97, room / layout.frame.content); /* nobody can scroll a picture: lower rows */
         status = psc_layout_build(&layout, scene, &inner, type, reterr);
     }
     if (status == PSC_OK)
