@@ -455,6 +455,41 @@ static void test_clobber(void)
     draw_scene_free(d);
 }
 
+/* x -> a -> c and x -> b: a level runs c and b at once, and b is put where c still reads a. */
+static void test_race(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_builder *b = psc_builder_new();
+    psc_builder_set_backend(b, "cpu");
+    psc_node x = psc_builder_input(b, "x", PSC_F32, 4, 1), a = psc_builder_unary(b, "a", PSC_OP_SILU, x);
+    psc_node a2 = psc_builder_unary(b, "a2", PSC_OP_SILU, x);
+    psc_node c = psc_builder_unary(b, "c", PSC_OP_SOFTMAX, a), d = psc_builder_unary(b, "d", PSC_OP_SOFTMAX, a2);
+    psc_builder_output(b, psc_builder_binary(b, "o", PSC_OP_ADD, c, d));
+    struct psc_graph *graph = NULL;
+    g_assert_cmpint(psc_builder_finish(b, &arena, &graph, NULL), ==, PSC_OK);
+    psc_builder_free(b);
+    const struct psc_foreign_place places[] = {{0, "X", 0}, {1, "A", 0}, {2, "B", 0}, {3, "C", 0}, {4, "A", 0}, {5, "O", 0}};
+    struct psc_foreign foreign = {.places = places, .place_n = 6, .executor = PSC_EXEC_LEVEL};
+    struct psc_plan *plan = NULL;
+    struct psc_story *story = NULL;
+    g_assert_cmpint(psc_plan_from_foreign(&arena, graph, &foreign, &plan, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_lower(&arena, graph, plan, &story, NULL), ==, PSC_OK);
+    struct draw_scene *scene = draw_scene_story(graph, story);
+    g_assert_cmpuint(scene->check.finding_n, ==, 1);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, scene->scene, 800, 500);
+    psc_view_show_finding(&v, scene->scene, 0);
+    v.no_text = true;
+    lay_out(&l, scene->scene, &v, NULL);
+    g_assert_true(l.clobber.shown && l.clobber.has_read && l.clobber.race);
+    g_assert_cmpfloat(l.clobber.read_x, <, l.clobber.write_x);
+    g_assert_cmpstr(l.clobber.second, ==, "2  #3 may read #1 after it");
+    psc_layout_release(&l);
+    draw_scene_free(scene);
+    psc_arena_release(&arena);
+}
+
 static void test_stories(void)
 {
     struct test_story (*const tell[])(struct psc_arena *, bool) = {test_story_candela, test_story_arena, test_story_leases};
@@ -529,6 +564,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/layout/heights-follow-bytes", test_heights);
     g_test_add_func("/ui/draw/layout/usage-reaches-its-peak-at-any-width", test_usage_reaches_the_peak);
     g_test_add_func("/ui/draw/layout/clobber-stands-where-it-happens", test_clobber);
+    g_test_add_func("/ui/draw/layout/a-race-reads-left-of-its-write", test_race);
     g_test_add_func("/ui/draw/layout/three-stories-are-drawn", test_stories);
     g_test_add_func("/ui/draw/layout/oom", test_oom);
     return g_test_run();

@@ -57,7 +57,10 @@ static void words(struct psc_layout *l, const struct psc_finding *f, const struc
     case PSC_READER_RERUN: snprintf(name, sizeof name, "the second run"); break;
     default: snprintf(name, sizeof name, "the host"); break;
     }
-    snprintf(c->second, sizeof c->second, "2  %s wants %s, finds %s", name, victim, writer[0] ? writer : "nothing");
+    if (c->race)
+        snprintf(c->second, sizeof c->second, "2  %s may read %s after it", name, victim);
+    else
+        snprintf(c->second, sizeof c->second, "2  %s wants %s, finds %s", name, victim, writer[0] ? writer : "nothing");
     snprintf(c->needed, sizeof c->needed, "really needed until %s", f->reader_kind == PSC_READER_NODE ? reader : "the end");
     int32_t end = t ? t->end : f->position;
     if (t && end > f->position)
@@ -100,7 +103,8 @@ void psc_layout_clobber(struct psc_layout *l)
     float low = l->frame.data_x - 2, high = l->frame.data_x + l->frame.data_w + 2, y0, y1, foot;
     int32_t born = f->victim_position < f->position ? f->victim_position : f->position;
     int32_t dies = f->read_position > f->position ? f->read_position : f->position;
-    c->has_read = !f->overlap_only && f->read_position >= f->position;
+    c->has_read = !f->overlap_only;
+    c->race = c->has_read && f->read_position < f->position; /* nothing orders the read before the write */
     c->write_x = (float)psc_axis_middle(&l->axis, f->position);
     c->read_x = (float)psc_axis_middle(&l->axis, f->read_position);
     psc_track_band(l, track, 0, s->rows[row].bytes, &y0, &y1, &foot);
@@ -118,6 +122,8 @@ void psc_layout_clobber(struct psc_layout *l)
                 last = s->end[s->alarms[i].writer_bar] - 1;
         float height = h1 - h0, inset = height >= 70 ? 16 : 4;
         float x1 = (float)fmin(psc_axis_right(&l->axis, last), high), least = c->hatch.x0 + 34;
+        if (c->hatch.x1 - c->hatch.x0 > 90) /* however long it lives: the hatch behind it is the story */
+            x1 = fminf(x1, c->hatch.x0 + 0.45f * (c->hatch.x1 - c->hatch.x0));
         c->writer = (struct psc_area){c->hatch.x0 + 2, h0 + inset + 2, fmaxf(x1 - 2, least), h1 - inset - (height >= 90 ? 12 : 0)};
     }
     const struct psc_track *above = track > l->tracks ? track - 1 : NULL;

@@ -67,6 +67,8 @@ static void paint_lives(const struct psc_clobber *c, const struct psc_palette *p
     double width = type ? psc_type_width(type, PSC_FONT_BAR, c->believed) : 0;
     if (end + 8 + width > clean)
         end = fmax(left + 16, fmin(end, clean - width - 8));
+    if (end + 7 + width > c->hatch.x0 - 10)
+        return; /* lines without their words say nothing */
     psc_paint_colour(cr, palette, PSC_COL_ACT_TEXT);
     cairo_set_line_width(cr, 2);
     cairo_set_dash(cr, dash, 2, 0);
@@ -76,21 +78,20 @@ static void paint_lives(const struct psc_clobber *c, const struct psc_palette *p
     psc_paint_area(cr, left - 1, y - 4, left + 1, y + 4);
     psc_paint_area(cr, end - 1, y - 4, end + 1, y + 4);
     text_if_fits(cr, type, PSC_FONT_BAR, c->believed, end + 7, y, c->hatch.x0 - 10);
-    if (!c->has_read)
+    double right = c->read_x - 9, words = type ? psc_type_width(type, PSC_FONT_BAR_BOLD, c->needed) : 0;
+    if (!c->has_read || c->race || left + 40 + words + 10 > clean)
         return;
-    double right = c->read_x - 9;
     psc_paint_colour(cr, palette, PSC_COL_CANVAS);
     psc_paint_area(cr, c->hatch.x0, below - 3, right + 2, below + 3);
     psc_paint_colour(cr, palette, PSC_COL_ACT_TEXT);
     psc_paint_area(cr, left, below - 1, right, below + 1);
     psc_paint_area(cr, left - 1, below - 5, left + 1, below + 5);
     psc_paint_area(cr, right - 1, below - 5, right + 1, below + 5);
-    width = type ? psc_type_width(type, PSC_FONT_BAR_BOLD, c->needed) : 0;
     double x = left + 40;
-    if (!type || x + width + 10 > clean)
+    if (!type)
         return;
     psc_paint_colour(cr, palette, PSC_COL_ACT_FILL);
-    psc_paint_area(cr, x - 6, below - 7, x + width + 6, below + 7);
+    psc_paint_area(cr, x - 6, below - 7, x + words + 6, below + 7);
     psc_paint_colour(cr, palette, PSC_COL_ACT_TEXT);
     psc_type_show(type, cr, PSC_FONT_BAR_BOLD, PSC_LEFT, c->needed, x, below);
 }
@@ -124,11 +125,11 @@ static void paint_arrow(const struct psc_clobber *c, const struct psc_palette *p
     double x0 = has_area(&c->writer) ? fmin(c->write_x, c->writer.x1 - 8) : c->write_x;
     double y0 = has_area(&c->writer) ? c->writer.y0 : c->victim.y0 + 6, x1 = c->read_x, y1 = c->victim.y1 - 18;
     double top = c->victim.y0 - 22;
-    if (x1 - x0 < 14)
+    if (fabs(x1 - x0) < 14)
         return;
     for (int i = 0; i < 2; i++) {
         cairo_move_to(cr, x0, y0 - 2);
-        cairo_curve_to(cr, x0 + 2, top, x1 - 4, top, x1, y1 - 10);
+        cairo_curve_to(cr, x0 + (x1 > x0 ? 2 : -2), top, x1 + (x1 > x0 ? -4 : 4), top, x1, y1 - 10);
         psc_paint_colour(cr, palette, i ? PSC_COL_CLOBBER : PSC_COL_CANVAS);
         cairo_set_line_width(cr, i ? 2.6 : 6);
         cairo_stroke(cr);
@@ -165,6 +166,14 @@ static void paint_boxes(const struct psc_layout *l, const struct psc_palette *pa
     double x1 = fmax(low, c->write_x - 28 - w1), x2 = fmin(high - w2, c->read_x + 24);
     if (!c->has_read) {
         paint_box(cr, palette, type, c->first, fmin(x1, high - w1), c->head_y);
+        return;
+    }
+    if (c->race) { /* the other way round: the read stands left */
+        x2 = fmax(low, c->read_x - 24 - w2);
+        x1 = fmin(fmax(c->write_x + 28, x2 + w2 + 24), high - w1);
+        if (x1 >= x2 + w2 + 24)
+            paint_box(cr, palette, type, c->second, x2, c->head_y);
+        paint_box(cr, palette, type, c->first, x1, c->head_y);
         return;
     }
     if (x2 < x1 + w1 + 24)

@@ -117,6 +117,11 @@ enum psc_status psc_render_to(const struct psc_scene *scene, const struct psc_vi
         inner.y_zoom *= fmin(0.97, room / layout.frame.content); /* nobody can scroll a picture: lower rows */
         status = psc_layout_build(&layout, scene, &inner, type, reterr);
     }
+    const struct psc_check *check = scene->source.check;
+    if (status == PSC_OK && check && inner.finding < check->finding_n) { /* the finding is what the picture is about */
+        inner.y = psc_layout_scroll_to(&layout, scene->row_of_buffer[check->findings[inner.finding].buffer]);
+        status = psc_layout_build(&layout, scene, &inner, type, reterr);
+    }
     if (status == PSC_OK)
         status = psc_overlay_build(&overlay, &layout, &inner, reterr);
     if (status == PSC_OK) {
