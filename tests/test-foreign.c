@@ -3,6 +3,7 @@
 #include "tests/text-graph.h"
 #include "tests/util.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ static void parse(const char *text, struct parsed *ret)
             f->executor = PSC_EXEC_LEVEL;
         } else if (!strcmp(*word, "rerun")) {
             f->rerun = true;
+        } else if (!strcmp(*word, "topological")) {
+            f->order = PSC_ORDER_TOPOLOGICAL;
         } else if ((value = strchr(*word, '='))) {
             *value++ = '\0';
             offset = strchr(value, '+');
@@ -53,7 +56,11 @@ struct row {
 static const char siblings[] = "x: input 4\na: scale 4 x\nb: scale 4 a\nc: scale 4 x\nd: scale 4 c\no: add 4 b d\nout o";
 static const char halves[] = "x: input 16\ns: scale 8 x\nu: scale 8 s\nt: scale 8 s\na: scale 8 u\nb: scale 8 t\n"
                              "c: concat 16 a b\nout c";
+static const char late[] = "x: input 4\nw: input 4\nh: add 4 x w\nn: mul 4 h w\na: add 4 n w\nl: mul 4 h w\n"
+                           "o: add 4 a l\nout o";
 static const struct row rows[] = {
+    {"a-plan-of-no-known-order-frees-early", late, "0=X 1=W 2=H 3=N 4=H 5=L 6=O", "K1 h a l"},
+    {"a-plan-made-in-another-order-says-so", late, "0=X 1=W 2=H 3=N 4=H 5=L 6=O topological", "K2 h a l"},
     {"a-dead-node-runs-where-it-is-placed", "x: input 4\na: scale 4 x\nd: silu 4 x\nb: scale 4 x\no: add 4 a b\nout o",
      "0=X 1=A 2=A 3=B 4=C", "K1 a d o"},
     {"an-unplaced-dead-node-does-not-run", "x: input 4\na: scale 4 x\nd: silu 4 x\nb: scale 4 x\no: add 4 a b\nout o",
@@ -186,6 +193,23 @@ static void test_sizes(void)
     g_strfreev(parsed.words);
 }
 
+/* A tenant leaves after its last reader, inputs and outputs never: the window draws no bar beyond. */
+static void test_releases(void)
+{
+    struct parsed parsed;
+    parse("0=X 1=W 2=A 3=B 4=A+16 5=A+32 6=O", &parsed);
+    struct planned p = planned_foreign(late, &parsed.foreign);
+    GString *left = g_string_new(NULL);
+    for (uint32_t i = 0; i < p.plan->release_n; i++) {
+        const struct psc_release *r = &p.plan->releases[i];
+        g_string_append_printf(left, "%u at %d from %" PRIu64 " to %" PRIu64 "; ", r->tenant, r->position, r->lo, r->hi);
+    }
+    g_assert_cmpstr(left->str, ==, "3 at 4 from 0 to 16; 2 at 5 from 0 to 16; 4 at 6 from 16 to 32; 5 at 6 from 32 to 48; ");
+    g_string_free(left, TRUE);
+    planned_release(&p);
+    g_strfreev(parsed.words);
+}
+
 /* A plan of ours, told as placements only, comes back with the same places and the same verdict. */
 static void test_round_trip(void)
 {
@@ -266,6 +290,7 @@ int main(int argc, char **argv)
     g_test_add_func("/foreign/what-is-missing-is-named", test_refusals);
     g_test_add_func("/foreign/an-elided-concat-takes-its-operands-over", test_elided);
     g_test_add_func("/foreign/buffers-state-their-bytes-or-fit-their-tenants", test_sizes);
+    g_test_add_func("/foreign/tenants-leave-after-their-last-reader", test_releases);
     g_test_add_func("/foreign/our-own-placements-come-back", test_round_trip);
     g_test_add_func("/foreign/oom/every-allocation-may-fail", test_oom);
     return g_test_run();

@@ -115,6 +115,10 @@ static enum psc_status read_header(struct psc_arena *arena, struct psc_slice tex
     struct psc_slice version = psc_slice_find(text, "version");
     const char *format = psc_slice_string(arena, psc_slice_find(text, "format"), &nomem);
     const char *executor = psc_slice_string(arena, psc_slice_find(text, "executor"), &nomem);
+    struct psc_slice options = psc_slice_find(text, "options");
+    const char *order = NULL;
+    if (psc_slice_is_object(options))
+        order = psc_slice_string(arena, psc_slice_find(options, "order"), &nomem);
     if (nomem)
         return psc_fail_nomem(reterr);
     if (format && strcmp(format, "planscope-plan") != 0)
@@ -125,6 +129,8 @@ static enum psc_status read_header(struct psc_arena *arena, struct psc_slice tex
         return psc_fail(reterr, PSC_ERR_PARSE, "executor is \"%s\", it must be \"serial\" or \"level\"",
                         executor);
     foreign->executor = executor && strcmp(executor, "level") == 0 ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL;
+    if (order)
+        psc_order_parse(order, &foreign->order); /* another engine's word for an order stays unknown */
     foreign->rerun = psc_slice_is_true(psc_slice_find(text, "rerun"));
     return PSC_OK;
 }

@@ -322,6 +322,34 @@ static enum psc_status check_places(const struct resolving *r, struct psc_error 
     return PSC_OK;
 }
 
+/* A tenant that is not pinned leaves after its last reader: releases in order of position, then of node. */
+static enum psc_status release_tenants(struct resolving *r, struct psc_error *reterr)
+{
+    struct psc_sketch *sketch = &r->sketch;
+    uint32_t n = r->graph->n;
+    psc_node *first = psc_arena_alloc(&sketch->scratch, n, sizeof *first);
+    psc_node *next = psc_arena_alloc(&sketch->scratch, n, sizeof *next);
+    if (!first || !next)
+        return psc_fail_nomem(reterr);
+    memset(first, 0xff, n * sizeof *first);
+    for (psc_node i = n; i-- > 0;) {
+        const struct psc_place *place = &sketch->places[i];
+        bool tenant = place->buffer != PSC_NONE && place->buffer >= sketch->region_n && place->length &&
+                      place->reason != PSC_WHY_VIEW;
+        if (!tenant || place->last < 0 || place->last >= (int32_t)n)
+            continue;
+        next[i] = first[place->last];
+        first[place->last] = i;
+    }
+    for (uint32_t at = 0; at < n; at++)
+        for (psc_node i = first[at]; i != PSC_NONE; i = next[i]) {
+            const struct psc_place *place = &sketch->places[i];
+            psc_sketch_add_release(sketch, (struct psc_release){place->buffer, i, (int32_t)at, place->offset,
+                                                                place->offset + place->length});
+        }
+    return PSC_OK;
+}
+
 static enum psc_status resolve(struct resolving *r, struct psc_error *reterr)
 {
     enum psc_status status = set_up(r, reterr);
@@ -334,6 +362,8 @@ static enum psc_status resolve(struct resolving *r, struct psc_error *reterr)
     if (!status)
         status = order_buffers(r, reterr);
     if (!status)
+        status = release_tenants(r, reterr);
+    if (!status)
         status = psc_sketch_copies(&r->sketch, reterr);
     return status;
 }
@@ -343,8 +373,10 @@ enum psc_status psc_plan_from_foreign(struct psc_arena *arena, const struct psc_
                                       struct psc_error *reterr)
 {
     struct resolving r = {.graph = graph, .foreign = foreign};
+    struct psc_plan_options options = psc_plan_defaults;
     struct psc_plan *plan;
-    enum psc_status status = psc_sketch_begin(&r.sketch, arena, graph, &psc_plan_defaults, reterr);
+    options.order = foreign->order;
+    enum psc_status status = psc_sketch_begin(&r.sketch, arena, graph, &options, reterr);
     if (!status)
         status = resolve(&r, reterr);
     if (!status)

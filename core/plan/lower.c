@@ -421,7 +421,8 @@ static void release_buffers(struct lowering *l, int32_t position)
         struct psc_event event = psc_event_blank(PSC_EV_RELEASE, position);
         event.value = release->tenant;
         event.buffer = release->buffer;
-        event.hi = l->plan->buffers[release->buffer].bytes;
+        event.lo = release->lo;
+        event.hi = release->hi;
         psc_story_add_event(l->story, &event);
     }
 }

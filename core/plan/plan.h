@@ -90,6 +90,7 @@ struct psc_release {
     uint32_t buffer;
     psc_node tenant;  /* the last node that was placed in it */
     int32_t position; /* the deadline: last position that was believed to need the bytes, in plan->order */
+    uint64_t lo, hi;  /* the bytes given back: the whole buffer, or a foreign plan's tenant */
 };
 
 struct psc_copy { /* one staged copy across backends */
@@ -178,13 +179,15 @@ enum psc_status psc_plan_lower(struct psc_arena *arena, const struct psc_graph *
  *   - a node that has a placement runs, read or not; one that has none does not.
  * Buffers are known by (id, backend that the node runs on); one may state its bytes, else it is as large as its
  * largest tenant. A node on exactly the bytes of an operand has reason IN_PLACE, else FOREIGN: whether it may lie
- * there is the checker's question. */
+ * there is the checker's question. What such a plan believes is not in the file: the tenants of a buffer are
+ * taken to leave after their last reader in `order`, the one in which its planner counted lives. */
 struct psc_foreign_place { uint64_t node_id; const char *buffer; uint64_t offset; };
 struct psc_foreign_buffer { const char *id; const char *backend; /* may be NULL */ uint64_t bytes; };
 struct psc_foreign {
     const struct psc_foreign_place *places; uint32_t place_n;
     const struct psc_foreign_buffer *buffers; uint32_t buffer_n;
     enum psc_executor executor;
+    enum psc_order order; /* in which its planner counted lives; for words and bars, never for the verdict */
     bool rerun;
 };
 enum psc_status psc_plan_from_foreign(struct psc_arena *arena, const struct psc_graph *graph,

@@ -47,7 +47,11 @@ struct psc_type *psc_type_new(void)
     struct psc_type *type = psc_alloc0(1, sizeof *type);
     if (!type)
         return NULL;
-    type->context = pango_font_map_create_context(pango_cairo_font_map_get_default());
+    /* A font map of its own: the default one belongs to the thread that asked for it first, and a worker that
+     * shapes with it while the window draws corrupts its font list. */
+    PangoFontMap *map = pango_cairo_font_map_new();
+    type->context = pango_font_map_create_context(map);
+    g_object_unref(map);
     pango_cairo_context_set_resolution(type->context, 96);
     type->figures = pango_attr_list_new();
     pango_attr_list_insert(type->figures, pango_attr_font_features_new("tnum=1"));

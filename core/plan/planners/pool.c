@@ -136,7 +136,7 @@ static bool release(struct pool *pool, uint32_t buffer, int32_t at)
     struct tenure *tenure = &pool->tenures[buffer];
     pool->live -= sketch->buffers[buffer].bytes;
     tenure->released = at;
-    psc_sketch_add_release(sketch, (struct psc_release){buffer, tenure->tenant, at - 1});
+    psc_sketch_add_release(sketch, (struct psc_release){buffer, tenure->tenant, at - 1, 0, sketch->buffers[buffer].bytes});
     return psc_slots_give(&pool->slots, slot_backend(sketch->buffers[buffer].backend), tenure->list, buffer) &&
            psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_RELEASE, tenure->tenant, buffer,
                                                     (uint64_t)(at - 1), 0});
