@@ -34,29 +34,28 @@ static void examine(struct planned *p)
         g_error("%s", error.text);
 }
 
-struct planned planned_graph(struct psc_graph *graph, const char *words)
+static void plan_it(struct planned *p, const char *words)
 {
-    struct planned p = {.graph = graph};
     const struct psc_planner *planner;
     struct psc_plan_options options = planned_options(words, &planner);
     struct psc_error error = {0};
-    if (planner->plan(&p.arena, graph, &options, &p.plan, &error))
+    if (planner->plan(&p->arena, p->graph, &options, &p->plan, &error))
         g_error("%s", error.text);
-    examine(&p);
+    examine(p);
+}
+
+struct planned planned_graph(struct psc_graph *graph, const char *words)
+{
+    struct planned p = {.graph = graph};
+    plan_it(&p, words);
     return p;
 }
 
 struct planned planned_new(const char *text, const char *words)
 {
-    struct psc_arena arena = {0};
-    struct psc_graph *graph = text_graph(&arena, text);
-    struct planned p = {.arena = arena, .graph = graph};
-    const struct psc_planner *planner;
-    struct psc_plan_options options = planned_options(words, &planner);
-    struct psc_error error = {0};
-    if (planner->plan(&p.arena, graph, &options, &p.plan, &error))
-        g_error("%s", error.text);
-    examine(&p);
+    struct planned p = {0};
+    p.graph = text_graph(&p.arena, text);
+    plan_it(&p, words);
     return p;
 }
 

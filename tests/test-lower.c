@@ -45,6 +45,23 @@ static const struct row rows[] = {
      "4 release b b1[0,16)\n"
      "5 alloc d b1[0,16)\n5 read c b2[0,16)\n5 read copy of a stage.2.metal[0,16)\n5 write d b1[0,16)\n"
      "5 release a b1[0,16)\n5 release c b2[0,16)\n6 export d b1[0,16)"},
+    {"copies-go-once-to-each-backend-that-reads", "exact",
+     "x: input 4\na: scale 4 x\nb: scale 4 a @metal\nc: scale 4 a @cuda\nd: scale 4 a @metal\nout b c d",
+     "-1 fill x b0[0,16)\n1 alloc a b1[0,16)\n1 read x b0[0,16)\n1 write a b1[0,16)\n"
+     "2 enqueue copy of a stage.1.metal[0,16) from a\n2 wait copy of a\n"
+     "2 alloc b b0[0,16)\n2 read copy of a stage.1.metal[0,16)\n2 write b b0[0,16)\n"
+     "3 enqueue copy of a stage.1.cuda[0,16) from a\n3 wait copy of a\n"
+     "3 alloc c b0[0,16)\n3 read copy of a stage.1.cuda[0,16)\n3 write c b0[0,16)\n"
+     "4 alloc d b1[0,16)\n4 read copy of a stage.1.metal[0,16)\n4 write d b1[0,16)\n4 release a b1[0,16)\n"
+     "5 export b b0[0,16)\n5 export c b0[0,16)\n5 export d b1[0,16)"},
+    {"an-older-split-of-the-same-backend-is-read-where-it-lies", "exact",
+     "x: input 4\na: scale 4 x\nb: scale 4 a @metal\nc: add 4 b a\nout c",
+     "-1 fill x b0[0,16)\n1 alloc a b1[0,16)\n1 read x b0[0,16)\n1 write a b1[0,16)\n"
+     "2 enqueue copy of a stage.1.metal[0,16) from a\n2 wait copy of a\n"
+     "2 alloc b b0[0,16)\n2 read copy of a stage.1.metal[0,16)\n2 write b b0[0,16)\n"
+     "3 enqueue copy of b stage.2.cpu[0,16) from b\n3 wait copy of b\n"
+     "3 alloc c b2[0,16)\n3 read copy of b stage.2.cpu[0,16)\n3 read a b1[0,16)\n3 write c b2[0,16)\n"
+     "3 release a b1[0,16)\n3 release b b0[0,16)\n4 export c b2[0,16)"},
     {"dead-and-empty-nodes-do-nothing", "exact",
      "x: input 4\ne: input 0\nd: silu 4 x\nr: get_rows 4x0 x e\no: scale 4 x\nout o r",
      "-1 fill x b0[0,16)\n4 alloc o b1[0,16)\n4 read x b0[0,16)\n4 write o b1[0,16)\n5 export o b1[0,16)"},

@@ -43,6 +43,9 @@ static const struct row rows[] = {
      "x: input 8\nw: input 8\na: input 4\na4: input 4\nt: add 8 x w\np0: view 4 t\np1: view 4 t +4\ns: mul 4 a a4\n"
      "o: mul 4 p0 s\nout o",
      "x=b0 w=b1 a=b2 a4=b3 t=b4 p0=b4 p1=b4+16 s=b5 o=b6"},
+    {"parts-of-one-tensor-feed-readers-of-their-own", "",
+     "x: input 10\nt: scale 10 x\nv: view 4x2 t\ni: view 2 t +8\nr: get_rows 4x2 v i\nu: scale 10 x\no: add 4x2 r v\nout o u",
+     "x=b0 t=b1 v=b1 i=b1+32 r=b2 u=b3 o=b4"},
     {"an-input-never-takes-a-released-buffer", "",
      "x: input 8\nw: input 8\nt: add 8 x w\nc: mul 8 t w\ny: input 8\no: mul 8 c y\nout o",
      "x=b0 w=b1 t=b3 c=b4 y=b2 o=b3"},
