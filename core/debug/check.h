@@ -10,9 +10,9 @@
  *     finds  victim s, writer u, reader o, bytes [0,16) of b2, K1
  *
  * Also looked for, even when no read goes wrong: an op that overlaps an operand of its own otherwise than
- * its op allows (a concat all of whose operands lie at their places moves nothing and is fine); a write past the end of its buffer (then there is no reader); nodes of one dependency level
- * that touch the same bytes (level executor); writes into the source or the staging bytes of a copy that
- * nobody has waited for yet.
+ * its op allows (a concat all of whose operands lie at their places moves nothing and is fine); a write past
+ * the end of its buffer (then there is no reader); nodes of one dependency level that touch the same bytes
+ * (level executor); writes into the source or the staging bytes of a copy that nobody has waited for yet.
  *
  * A read of persistent rows is right as long as the bytes are still the region's: which rows hold what is
  * data. A story under the level executor is replayed level by level; a copy is queued as soon as its source is

@@ -75,8 +75,8 @@ struct psc_step_source {
 struct psc_doc {
     const char *path, *format, *model, *prompt; /* any may be NULL; format "minfer-trace" ... */
     int64_t version;
-    struct psc_phase *phases;    /* owned by arena; the number is final once the doc is returned,
-                                    except while a scan goes on: see psc_doc_phase_n */
+    struct psc_phase *phases;    /* in the arena; a scan may add some, and then another array stands here: the old
+                                    one stays valid, with what was known when it was replaced */
     uint32_t phase_n;
     struct psc_step_source steps;
     struct psc_report report;    /* warnings of the reader; grows while scanning */
