@@ -29,7 +29,14 @@ def wrong(*args):
 
 @test
 def help_and_version_succeed():
-    check('planscope-cli 0.1.0' in good('--version').out)
+    version = good('--version').out
+    check(version.startswith('planscope-cli 0.1.0\n'), version)
+    equal([line.split()[0] for line in version.splitlines()[2:]], ['cpu', 'metal', 'cuda'])
+    check('compiled without CUDA' in version, version)
+    phase = {command: next((line for line in good(command, '--help').out.splitlines() if '--phase' in line), '')
+             for command in COMMANDS}
+    equal([c for c in COMMANDS if 'default 0' in phase[c]], ['plan', 'render'])
+    equal([c for c in COMMANDS if 'default all' in phase[c]], ['check'])
     check(all(c in good('--help').out for c in COMMANDS))
     for command in COMMANDS:
         text = good(command, '--help').out

@@ -1,8 +1,20 @@
 /* planscope-cli: the same abilities as the window, without a display. Links no GTK. */
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "backends/registry.h"
 
 #include <stdio.h>
+
+/* The version, and why no backend executes here. */
+static void add_version(struct psc_text *out)
+{
+    size_t n;
+    const struct psc_backend_entry *entries = psc_backend_entries(&n);
+    psc_text_add(out, "planscope-cli " PSC_VERSION "\nBackends:\n");
+    for (size_t i = 0; i < n; i++)
+        psc_text_addf(out, "  %-6s %s\n", entries[i].name,
+                      entries[i].unavailable ? entries[i].unavailable : "executes here");
+}
 
 int main(int argc, char **argv)
 {
@@ -16,7 +28,7 @@ int main(int argc, char **argv)
         return cli_complain(NULL, &error);
     struct psc_text text = {0};
     if (options.version) {
-        psc_text_add(&text, "planscope-cli " PSC_VERSION "\n");
+        add_version(&text);
         return cli_print(&text, CLI_CLEAN);
     }
     if (options.help) {

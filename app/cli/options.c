@@ -203,7 +203,9 @@ static const struct option {
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
-    {"--phase", "N", PLANNING, set_phase, "a phase number, from 0", "the phase; default 0 (check: all phases)"},
+    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER), set_phase, "a phase number, from 0", "the phase; default 0"},
+    {"--phase", "N", IN(CLI_CHECK), set_phase, "a phase number, from 0", "the phase; default all, with --plan 0"},
+    {"--phase", "N", IN(CLI_EXPORT), set_phase, "a phase number, from 0", "the phase; else 0, of a minfer-trace all"},
     {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER), set_plan_file, "a file name",
      "take the places from this file instead of planning"},
     {"--planner", "NAME", PLANNING, set_planner, "pool or naive", "pool or naive; default pool"},
@@ -216,7 +218,7 @@ static const struct option {
     {"--fault", "NAME", PLANNING, set_fault, NULL, "plan with a historic defect; may be repeated"},
     {"--nodes", NULL, IN(CLI_PLAN), set_nodes, NULL, "list every node with its place and the reason"},
     {"--log", NULL, IN(CLI_PLAN), set_log, NULL, "print the walk: sweep, release, reuse, new, alias, refused"},
-    {"--require-own", NULL, IN(CLI_CHECK), set_own, NULL, "recorded values that are not the node's own are findings"},
+    {"--require-own", NULL, IN(CLI_CHECK), set_own, NULL, "recorded values that are overwritten are findings"},
     {"--max-peak", "BYTES", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_peak, "a size such as 40MiB or 31671296",
      "exit 3 when more bytes are live at once"},
     {"--max-buffers", "N", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_buffers, "a number", "exit 3 when there are more buffers"},
@@ -256,7 +258,8 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
                           " minfer-graph.\n\nCommands:\n");
         for (unsigned i = 0; i < CLI_COMMAND_N; i++)
             psc_text_addf(out, "  %-7s %s\n", commands[i].name, commands[i].text);
-        psc_text_add(out, "\nplanscope-cli COMMAND --help lists the options; planscope-cli --version the version.\n"
+        psc_text_add(out, "\nplanscope-cli COMMAND --help lists the options; planscope-cli --version the version\n"
+                          "and what each backend can do here.\n"
                           "Exit status: 0 clean, 1 findings, 2 bad input or usage, 3 over a budget.\n");
         return;
     }
