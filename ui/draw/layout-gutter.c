@@ -126,7 +126,10 @@ static void fold_text(struct psc_layout *l, const struct psc_track *p)
         snprintf(text, sizeof text, "\xe2\x96\xb8 %s \xc2\xb7 %s \xc2\xb7 idle in this view", first, size);
     else
         snprintf(text, sizeof text, "\xe2\x96\xb8 %s\xe2\x80\x93%s \xc2\xb7 %s \xc2\xb7 idle in this view", first, last, size);
-    psc_put_label(l, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, l->frame.data_x + 8, (p->y0 + p->y1) / 2);
+    struct psc_label *label = psc_put_label(l, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, l->frame.data_x + 8,
+                                            (p->y0 + p->y1) / 2);
+    if (label)
+        label->ground = PSC_COL_GUTTER; /* copies may cross the line */
 }
 
 static void track_texts(struct psc_layout *l, const struct psc_track *p)
