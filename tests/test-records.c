@@ -442,7 +442,7 @@ static void a_phase_without_graph_has_no_verdicts(void)
     psc_arena_release(&arena);
 }
 
-static void a_step_takes_little_time(void)
+static void one_preparation_serves_many_checks(void)
 {
     struct psc_arena arena = {0};
     struct recording rec;
@@ -484,6 +484,6 @@ int main(int argc, char **argv)
                     random_graphs_agree_with_the_naive_replay);
     g_test_add_func("/records/oom/is-reported-and-leaks-nothing", running_out_of_memory_is_reported);
     g_test_add_func("/records/a-phase-without-graph-has-no-verdicts", a_phase_without_graph_has_no_verdicts);
-    g_test_add_func("/records/a-step-takes-little-time", a_step_takes_little_time);
+    g_test_add_func("/records/one-preparation-serves-many-checks", one_preparation_serves_many_checks);
     return g_test_run();
 }

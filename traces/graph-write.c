@@ -36,34 +36,20 @@ static void write_ids(struct psc_json *j, const char *key, const struct psc_grap
     psc_json_end_array(j);
 }
 
-static void write_text(struct psc_json *j, const char *key, const char *text)
-{
-    psc_json_key(j, key);
-    psc_json_string(j, text ? text : "");
-}
-
 /* The settings that planning needs, for nodes that no file gave: shape and bytes do not follow without them.
  */
 static void write_made_detail(struct psc_json *j, const struct psc_node_info *node)
 {
     const struct psc_params *p = node->params;
     psc_json_object(j);
-    if (p->eps > 0) {
-        psc_json_key(j, "eps");
-        psc_json_f64(j, (double)p->eps);
-    }
-    if (node->layer >= 0) {
-        psc_json_key(j, "layer");
-        psc_json_i64(j, node->layer);
-    }
-    if (node->op == PSC_OP_VIEW) {
-        psc_json_key(j, "offset");
-        psc_json_u64(j, p->view_offset);
-    }
-    if (p->has_scale && node->op == PSC_OP_SCALE) {
-        psc_json_key(j, "scale");
-        psc_json_f64(j, (double)p->scale);
-    }
+    if (p->eps > 0)
+        psc_json_put_f64(j, "eps", (double)p->eps);
+    if (node->layer >= 0)
+        psc_json_put_i64(j, "layer", node->layer);
+    if (node->op == PSC_OP_VIEW)
+        psc_json_put_u64(j, "offset", p->view_offset);
+    if (p->has_scale && node->op == PSC_OP_SCALE)
+        psc_json_put_f64(j, "scale", (double)p->scale);
     psc_json_end_object(j);
 }
 
@@ -87,8 +73,8 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
         psc_extra_write(j, node->extra_json, k ? keys[k - 1] : NULL, keys[k]);
         switch (k) {
         case 0:
-            psc_json_key(j, "backend");
-            psc_json_string(j, node->backend == PSC_BACKEND_NONE ? NULL : g->backends[node->backend]);
+            psc_json_put_string(j, "backend",
+                                node->backend == PSC_BACKEND_NONE ? NULL : g->backends[node->backend]);
             break;
         case 1:
             psc_json_key(j, "detail");
@@ -98,18 +84,17 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
                 write_made_detail(j, node);
             break;
         case 2:
-            write_text(j, "dtype", node->dtype_name ? node->dtype_name : psc_dtype_name(node->dtype));
+            psc_json_put_text(j, "dtype", node->dtype_name ? node->dtype_name : psc_dtype_name(node->dtype));
             break;
         case 3:
-            psc_json_key(j, "id");
-            psc_json_u64(j, node->id);
+            psc_json_put_u64(j, "id", node->id);
             break;
         case 4:
             psc_json_key(j, "meta");
             write_settings(j, node->meta_json);
             break;
-        case 5: write_text(j, "name", node->name); break;
-        case 6: write_text(j, "op", node->op_name ? node->op_name : psc_op_info(node->op)->name); break;
+        case 5: psc_json_put_text(j, "name", node->name); break;
+        case 6: psc_json_put_text(j, "op", node->op_name ? node->op_name : psc_op_info(node->op)->name); break;
         case 7:
             psc_json_key(j, "shape");
             psc_json_array(j);
@@ -129,13 +114,13 @@ void psc_graph_write_json(struct psc_json *j, const struct psc_graph *g, const c
 {
     psc_json_object(j);
     psc_extra_write(j, g->extra_json, NULL, "format");
-    write_text(j, "format", "minfer-graph");
+    psc_json_put_text(j, "format", "minfer-graph");
     psc_extra_write(j, g->extra_json, "format", "inputs");
     write_ids(j, "inputs", g, g->inputs, g->input_n);
     psc_extra_write(j, g->extra_json, "inputs", "kind");
-    write_text(j, "kind", g->kind ? g->kind : kind);
+    psc_json_put_text(j, "kind", g->kind ? g->kind : kind);
     psc_extra_write(j, g->extra_json, "kind", "model");
-    write_text(j, "model", g->model ? g->model : model);
+    psc_json_put_text(j, "model", g->model ? g->model : model);
     psc_extra_write(j, g->extra_json, "model", "nodes");
     psc_json_key(j, "nodes");
     psc_json_array(j);
@@ -148,8 +133,7 @@ void psc_graph_write_json(struct psc_json *j, const struct psc_graph *g, const c
     psc_extra_write(j, g->extra_json, "nodes", "outputs");
     write_ids(j, "outputs", g, g->outputs, g->output_n);
     psc_extra_write(j, g->extra_json, "outputs", "version");
-    psc_json_key(j, "version");
-    psc_json_u64(j, 1);
+    psc_json_put_u64(j, "version", 1);
     psc_extra_write(j, g->extra_json, "version", NULL);
     psc_json_end_object(j);
 }

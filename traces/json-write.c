@@ -194,6 +194,41 @@ void psc_json_null(struct psc_json *j)
     psc_text_add_n(&j->out, "null", 4);
 }
 
+void psc_json_put_string(struct psc_json *j, const char *key, const char *s)
+{
+    psc_json_key(j, key);
+    psc_json_string(j, s);
+}
+
+void psc_json_put_text(struct psc_json *j, const char *key, const char *s)
+{
+    psc_json_put_string(j, key, s ? s : "");
+}
+
+void psc_json_put_u64(struct psc_json *j, const char *key, uint64_t v)
+{
+    psc_json_key(j, key);
+    psc_json_u64(j, v);
+}
+
+void psc_json_put_i64(struct psc_json *j, const char *key, int64_t v)
+{
+    psc_json_key(j, key);
+    psc_json_i64(j, v);
+}
+
+void psc_json_put_f64(struct psc_json *j, const char *key, double v)
+{
+    psc_json_key(j, key);
+    psc_json_f64(j, v);
+}
+
+void psc_json_put_bool(struct psc_json *j, const char *key, bool v)
+{
+    psc_json_key(j, key);
+    psc_json_bool(j, v);
+}
+
 /* Length of the string at s, quotes included; a string without end runs to n. */
 static size_t string_span(const char *s, size_t n)
 {

@@ -6,8 +6,7 @@
  * remembered in out.failed.
  *
  *     psc_json_object(&j);                       {
- *     psc_json_key(&j, "id");
- *     psc_json_u64(&j, 9007199254740993);          "id": 9007199254740993,
+ *     psc_json_put_u64(&j, "id", 9007199254740993);  "id": 9007199254740993,
  *     psc_json_key(&j, "eps");
  *     psc_json_f64(&j, 1e-6f);                     "eps": 9.999999974752427e-7
  *     psc_json_end_object(&j);                   }
@@ -42,6 +41,13 @@ void psc_json_i64(struct psc_json *j, int64_t v);
 void psc_json_f64(struct psc_json *j, double v);
 void psc_json_bool(struct psc_json *j, bool v);
 void psc_json_null(struct psc_json *j);
+/* A key and its value. */
+void psc_json_put_string(struct psc_json *j, const char *key, const char *s); /* NULL writes null */
+void psc_json_put_text(struct psc_json *j, const char *key, const char *s);   /* NULL writes "" */
+void psc_json_put_u64(struct psc_json *j, const char *key, uint64_t v);
+void psc_json_put_i64(struct psc_json *j, const char *key, int64_t v);
+void psc_json_put_f64(struct psc_json *j, const char *key, double v);
+void psc_json_put_bool(struct psc_json *j, const char *key, bool v);
 /* A complete JSON value as text (from a file): re-spaced to this printer's style, numbers kept as spelled,
  * however deep it is nested. What JSON does not allow is mended: NaN and Infinity become null, raw control
  * characters are escaped, invalid UTF-8 becomes U+FFFD. */

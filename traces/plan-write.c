@@ -53,8 +53,7 @@ static void write_node_id(struct psc_json *j, const struct psc_graph *g, uint64_
 static void write_code(struct psc_json *j, const struct psc_graph *g, const struct code *code,
                        const uint64_t values[3])
 {
-    psc_json_key(j, "code");
-    psc_json_string(j, code->name);
+    psc_json_put_string(j, "code", code->name);
     for (int k = 0; k < 3 && code->operand[k].key; k++) {
         psc_json_key(j, code->operand[k].key);
         if (code->operand[k].is_node)
@@ -68,24 +67,6 @@ static void write_code(struct psc_json *j, const struct psc_graph *g, const stru
 
 /* ---- parts of the document ------------------------------------------------------------------------ */
 
-static void write_u64(struct psc_json *j, const char *key, uint64_t v)
-{
-    psc_json_key(j, key);
-    psc_json_u64(j, v);
-}
-
-static void write_i64(struct psc_json *j, const char *key, int64_t v)
-{
-    psc_json_key(j, key);
-    psc_json_i64(j, v);
-}
-
-static void write_string(struct psc_json *j, const char *key, const char *s)
-{
-    psc_json_key(j, key);
-    psc_json_string(j, s);
-}
-
 static const char *backend_name(const struct psc_graph *g, uint8_t backend)
 {
     return backend < g->backend_n ? g->backends[backend] : NULL;
@@ -96,11 +77,11 @@ static void write_options(struct psc_json *j, const struct psc_plan_options *opt
     char slots[40];
     psc_json_key(j, "options");
     psc_json_object(j);
-    write_string(j, "size", psc_size_name(options->size));
+    psc_json_put_string(j, "size", psc_size_name(options->size));
     snprintf(slots, sizeof slots, options->slots == PSC_SLOTS_RANDOM ? "%s:%" PRIu64 : "%s",
              psc_slots_name(options->slots), options->seed);
-    write_string(j, "slots", slots);
-    write_string(j, "order", psc_order_name(options->order));
+    psc_json_put_string(j, "slots", slots);
+    psc_json_put_string(j, "order", psc_order_name(options->order));
     psc_json_key(j, "faults");
     psc_json_array(j);
     for (int f = 0; f < PSC_FAULT_N; f++)
@@ -113,21 +94,21 @@ static void write_options(struct psc_json *j, const struct psc_plan_options *opt
 void psc_figures_write_json(struct psc_json *j, const struct psc_figures *f)
 {
     psc_json_object(j);
-    write_u64(j, "nodes", f->nodes);
-    write_u64(j, "placed", f->placed);
-    write_u64(j, "dead", f->dead);
-    write_u64(j, "in_place", f->in_place);
-    write_u64(j, "reused", f->reused);
-    write_u64(j, "buffers", f->buffers);
-    write_u64(j, "pool_bytes", f->pool_bytes);
-    write_u64(j, "peak_live_bytes", f->peak_live_bytes);
-    write_u64(j, "peak_tensor_bytes", f->peak_tensor_bytes);
-    write_u64(j, "lower_bound_bytes", f->lower_bound_bytes);
-    write_u64(j, "naive_bytes", f->naive_bytes);
-    write_u64(j, "padding_bytes", f->padding_bytes);
-    write_u64(j, "kv_bytes", f->kv_bytes);
-    write_u64(j, "alias_saved_bytes", f->alias_saved_bytes);
-    write_u64(j, "staging_bytes", f->staging_bytes);
+    psc_json_put_u64(j, "nodes", f->nodes);
+    psc_json_put_u64(j, "placed", f->placed);
+    psc_json_put_u64(j, "dead", f->dead);
+    psc_json_put_u64(j, "in_place", f->in_place);
+    psc_json_put_u64(j, "reused", f->reused);
+    psc_json_put_u64(j, "buffers", f->buffers);
+    psc_json_put_u64(j, "pool_bytes", f->pool_bytes);
+    psc_json_put_u64(j, "peak_live_bytes", f->peak_live_bytes);
+    psc_json_put_u64(j, "peak_tensor_bytes", f->peak_tensor_bytes);
+    psc_json_put_u64(j, "lower_bound_bytes", f->lower_bound_bytes);
+    psc_json_put_u64(j, "naive_bytes", f->naive_bytes);
+    psc_json_put_u64(j, "padding_bytes", f->padding_bytes);
+    psc_json_put_u64(j, "kv_bytes", f->kv_bytes);
+    psc_json_put_u64(j, "alias_saved_bytes", f->alias_saved_bytes);
+    psc_json_put_u64(j, "staging_bytes", f->staging_bytes);
     psc_json_end_object(j);
 }
 
@@ -135,14 +116,14 @@ static void write_peak(struct psc_json *j, const struct psc_graph *g, const stru
 {
     psc_json_key(j, "peak");
     psc_json_object(j);
-    write_i64(j, "at", plan->peak_at);
+    psc_json_put_i64(j, "at", plan->peak_at);
     psc_json_key(j, "contributors");
     psc_json_array(j);
     for (uint32_t i = 0; i < plan->peak_n; i++) {
         psc_json_object(j);
         psc_json_key(j, "node");
         write_node_id(j, g, plan->peak[i].node);
-        write_u64(j, "bytes", plan->peak[i].bytes);
+        psc_json_put_u64(j, "bytes", plan->peak[i].bytes);
         psc_json_end_object(j);
     }
     psc_json_end_array(j);
@@ -156,15 +137,15 @@ static void write_buffers(struct psc_json *j, const struct psc_graph *g, const s
     for (uint32_t b = 0; b < plan->buffer_n; b++) {
         const struct psc_buffer *buffer = &plan->buffers[b];
         psc_json_object(j);
-        write_u64(j, "id", buffer->id);
-        write_string(j, "name", buffer->name);
-        write_string(j, "backend", backend_name(g, buffer->backend));
+        psc_json_put_u64(j, "id", buffer->id);
+        psc_json_put_string(j, "name", buffer->name);
+        psc_json_put_string(j, "backend", backend_name(g, buffer->backend));
         psc_json_key(j, "bytes");
         if (buffer->bytes == UINT64_MAX)
             psc_json_null(j);
         else
             psc_json_u64(j, buffer->bytes);
-        write_string(j, "role", psc_role_name(buffer->role));
+        psc_json_put_string(j, "role", psc_role_name(buffer->role));
         psc_json_end_object(j);
     }
     psc_json_end_array(j);
@@ -179,7 +160,7 @@ static void write_refused(struct psc_json *j, const struct psc_graph *g, const s
         const struct psc_refused *refused = &plan->refused[place->refused_at + r];
         const uint64_t values[3] = {refused->a, refused->b, 0};
         psc_json_object(j);
-        write_u64(j, "operand", refused->operand);
+        psc_json_put_u64(j, "operand", refused->operand);
         write_code(j, g, &refusals[refused->why], values);
         psc_json_end_object(j);
     }
@@ -193,20 +174,21 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, const stru
     const uint64_t values[3] = {place->a, place->b, place->c};
     char label[128];
     psc_json_object(j);
-    write_u64(j, "id", g->nodes[i].id);
-    write_string(j, "name", g->nodes[i].name ? g->nodes[i].name : psc_node_label(g, i, label, sizeof label));
+    psc_json_put_u64(j, "id", g->nodes[i].id);
+    psc_json_put_string(j, "name",
+                        g->nodes[i].name ? g->nodes[i].name : psc_node_label(g, i, label, sizeof label));
     /* A buffer is known by its id and its backend: of a placed node it is the buffer's. */
-    write_string(j, "backend",
+    psc_json_put_string(j, "backend",
                  backend_name(g, placed ? plan->buffers[place->buffer].backend : g->nodes[i].backend));
     psc_json_key(j, "buffer");
     if (placed)
         psc_json_u64(j, plan->buffers[place->buffer].id);
     else
         psc_json_null(j);
-    write_u64(j, "offset", place->offset);
-    write_u64(j, "length", place->length);
-    write_i64(j, "first", place->first);
-    write_i64(j, "last", place->last);
+    psc_json_put_u64(j, "offset", place->offset);
+    psc_json_put_u64(j, "length", place->length);
+    psc_json_put_i64(j, "first", place->first);
+    psc_json_put_i64(j, "last", place->last);
     psc_json_key(j, "reason");
     psc_json_object(j);
     write_code(j, g, &reasons[place->reason], values);
@@ -224,17 +206,17 @@ static void write_copies(struct psc_json *j, const struct psc_graph *g, const st
         psc_json_object(j);
         psc_json_key(j, "node");
         write_node_id(j, g, copy->node);
-        write_string(j, "from", backend_name(g, copy->from));
-        write_string(j, "to", backend_name(g, copy->to));
-        write_u64(j, "bytes", copy->bytes);
+        psc_json_put_string(j, "from", backend_name(g, copy->from));
+        psc_json_put_string(j, "to", backend_name(g, copy->to));
+        psc_json_put_u64(j, "bytes", copy->bytes);
         psc_json_key(j, "buffer");
         if (copy->buffer < plan->buffer_n)
             psc_json_u64(j, plan->buffers[copy->buffer].id);
         else
             psc_json_null(j);
-        write_u64(j, "offset", copy->offset);
-        write_i64(j, "enqueue", copy->enqueue);
-        write_i64(j, "wait", copy->wait);
+        psc_json_put_u64(j, "offset", copy->offset);
+        psc_json_put_i64(j, "enqueue", copy->enqueue);
+        psc_json_put_i64(j, "wait", copy->wait);
         psc_json_end_object(j);
     }
     psc_json_end_array(j);
@@ -246,9 +228,9 @@ static void write_splits(struct psc_json *j, const struct psc_graph *g, const st
     psc_json_array(j);
     for (uint32_t s = 0; s < plan->split_n; s++) {
         psc_json_object(j);
-        write_string(j, "backend", backend_name(g, plan->splits[s].backend));
-        write_u64(j, "first", plan->splits[s].first);
-        write_u64(j, "last", plan->splits[s].last);
+        psc_json_put_string(j, "backend", backend_name(g, plan->splits[s].backend));
+        psc_json_put_u64(j, "first", plan->splits[s].first);
+        psc_json_put_u64(j, "last", plan->splits[s].last);
         psc_json_end_object(j);
     }
     psc_json_end_array(j);
@@ -269,9 +251,9 @@ static void write_placements(struct psc_json *j, const struct psc_graph *g, cons
         if (!states_place(plan, i))
             continue;
         psc_json_object(j);
-        write_u64(j, "node", g->nodes[i].id);
-        write_u64(j, "buffer", plan->buffers[plan->places[i].buffer].id);
-        write_u64(j, "offset", plan->places[i].offset);
+        psc_json_put_u64(j, "node", g->nodes[i].id);
+        psc_json_put_u64(j, "buffer", plan->buffers[plan->places[i].buffer].id);
+        psc_json_put_u64(j, "offset", plan->places[i].offset);
         psc_json_end_object(j);
     }
     psc_json_end_array(j);
@@ -280,15 +262,13 @@ static void write_placements(struct psc_json *j, const struct psc_graph *g, cons
 void psc_plan_write_json(struct psc_json *j, const struct psc_graph *graph, const struct psc_plan *plan)
 {
     psc_json_object(j);
-    write_string(j, "format", "planscope-plan");
-    write_u64(j, "version", 1);
-    write_string(j, "executor", plan->executor == PSC_EXEC_LEVEL ? "level" : "serial");
-    if (plan->rerun) {
-        psc_json_key(j, "rerun");
-        psc_json_bool(j, true);
-    }
-    write_string(j, "planner", plan->planner);
-    write_string(j, "mode", psc_mode_name(plan->options.mode));
+    psc_json_put_string(j, "format", "planscope-plan");
+    psc_json_put_u64(j, "version", 1);
+    psc_json_put_string(j, "executor", plan->executor == PSC_EXEC_LEVEL ? "level" : "serial");
+    if (plan->rerun)
+        psc_json_put_bool(j, "rerun", true);
+    psc_json_put_string(j, "planner", plan->planner);
+    psc_json_put_string(j, "mode", psc_mode_name(plan->options.mode));
     write_options(j, &plan->options);
     psc_json_key(j, "figures");
     psc_figures_write_json(j, &plan->figures);

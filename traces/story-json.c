@@ -123,8 +123,7 @@ void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const s
             flush(ctx, j);
     }
     psc_json_end_array(j);
-    psc_json_key(j, "executor");
-    psc_json_string(j, s->executor == PSC_EXEC_LEVEL ? "level" : "serial");
+    psc_json_put_string(j, "executor", s->executor == PSC_EXEC_LEVEL ? "level" : "serial");
     psc_json_key(j, "lanes");
     psc_json_array(j);
     for (uint32_t i = 0; i < s->lane_n; i++) {
@@ -142,10 +141,8 @@ void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const s
         psc_json_end_array(j);
     }
     put_nodes(j, "order", g, s->order, s->position_n);
-    psc_json_key(j, "positions");
-    psc_json_u64(j, s->position_n);
-    psc_json_key(j, "predicted");
-    psc_json_bool(j, s->predicted);
+    psc_json_put_u64(j, "positions", s->position_n);
+    psc_json_put_bool(j, "predicted", s->predicted);
     psc_json_key(j, "values");
     psc_json_array(j);
     for (uint32_t i = 0; i < s->value_n && !j->out.failed; i++) {

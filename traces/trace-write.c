@@ -43,21 +43,15 @@ static bool has_ours(const struct psc_phase *phase, const struct psc_plan *plan,
            phase->true_backend || phase->note || phase->lesson[0];
 }
 
-static void write_text(struct psc_json *j, const char *key, const char *text)
-{
-    psc_json_key(j, key);
-    psc_json_string(j, text ? text : "");
-}
-
 static void write_ours(struct flow *f, const struct psc_phase *phase, const struct psc_plan *plan,
                        const struct psc_story *story)
 {
     struct psc_json *j = &f->j;
     psc_json_object(j);
     if (phase->true_backend)
-        write_text(j, "backend", phase->true_backend);
+        psc_json_put_text(j, "backend", phase->true_backend);
     if (phase->capture != PSC_CAPTURE_UNKNOWN)
-        write_text(j, "capture", phase->capture == PSC_CAPTURE_NODE ? "node" : "split");
+        psc_json_put_text(j, "capture", phase->capture == PSC_CAPTURE_NODE ? "node" : "split");
     if (story) {
         psc_json_key(j, "events");
         psc_story_write_json(j, phase->graph, story, flush_cb, f);
@@ -70,50 +64,39 @@ static void write_ours(struct flow *f, const struct psc_phase *phase, const stru
         psc_json_end_array(j);
     }
     if (phase->note)
-        write_text(j, "note", phase->note);
+        psc_json_put_text(j, "note", phase->note);
     if (plan && phase->graph) {
         psc_json_key(j, "plan");
         psc_plan_write_json(j, phase->graph, plan);
     }
     if (phase->has_slots) {
-        write_text(j, "slots", psc_slots_name(phase->slots));
-        if (phase->slots == PSC_SLOTS_RANDOM) {
-            psc_json_key(j, "slots_seed");
-            psc_json_u64(j, phase->slots_seed);
-        }
+        psc_json_put_text(j, "slots", psc_slots_name(phase->slots));
+        if (phase->slots == PSC_SLOTS_RANDOM)
+            psc_json_put_u64(j, "slots_seed", phase->slots_seed);
     }
     psc_json_end_object(j);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------ */
 
-static void write_number(struct psc_json *j, const char *key, double v)
-{
-    psc_json_key(j, key);
-    psc_json_f64(j, v);
-}
-
 static void write_record(struct psc_json *j, const struct psc_record *rec)
 {
     psc_json_object(j);
-    write_text(j, "dtype", psc_dtype_name(rec->dtype));
-    psc_json_key(j, "id");
-    psc_json_u64(j, rec->id);
-    psc_json_key(j, "n");
-    psc_json_u64(j, rec->n);
+    psc_json_put_text(j, "dtype", psc_dtype_name(rec->dtype));
+    psc_json_put_u64(j, "id", rec->id);
+    psc_json_put_u64(j, "n", rec->n);
     psc_json_key(j, "stats");
     if (rec->has_stats) {
         psc_json_object(j);
-        write_number(j, "absmean", rec->absmean);
-        write_number(j, "max", rec->max);
-        write_number(j, "mean", rec->mean);
-        write_number(j, "min", rec->min);
+        psc_json_put_f64(j, "absmean", rec->absmean);
+        psc_json_put_f64(j, "max", rec->max);
+        psc_json_put_f64(j, "mean", rec->mean);
+        psc_json_put_f64(j, "min", rec->min);
         psc_json_end_object(j);
     } else {
         psc_json_null(j);
     }
-    psc_json_key(j, "stride");
-    psc_json_u64(j, rec->stride);
+    psc_json_put_u64(j, "stride", rec->stride);
     psc_json_key(j, "values");
     psc_json_array(j);
     for (uint32_t i = 0; i < rec->value_n; i++)
@@ -142,7 +125,7 @@ static void write_step(struct flow *f, const struct psc_step *step)
         flush_cb(f, j);
     }
     psc_json_end_array(j);
-    write_text(j, "text", step->text);
+    psc_json_put_text(j, "text", step->text);
     psc_json_key(j, "token");
     if (step->has_token)
         psc_json_i64(j, step->token);
@@ -187,7 +170,7 @@ static enum psc_status write_phase(struct flow *f, const struct psc_doc *doc, ui
     else
         psc_json_null(j);
     psc_extra_write(j, phase->extra_json, "graph", "kind");
-    write_text(j, "kind", phase->kind);
+    psc_json_put_text(j, "kind", phase->kind);
     psc_extra_write(j, phase->extra_json, "kind", "planscope");
     if (has_ours(phase, plan, story)) {
         psc_json_key(j, "planscope");
@@ -212,9 +195,9 @@ enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *cons
     psc_json_init(j, pretty);
     psc_json_object(j);
     psc_extra_write(j, doc->extra_json, NULL, "format");
-    write_text(j, "format", "minfer-trace");
+    psc_json_put_text(j, "format", "minfer-trace");
     psc_extra_write(j, doc->extra_json, "format", "model");
-    write_text(j, "model", doc->model);
+    psc_json_put_text(j, "model", doc->model);
     psc_extra_write(j, doc->extra_json, "model", "phases");
     psc_json_key(j, "phases");
     psc_json_array(j);
@@ -225,10 +208,9 @@ enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *cons
     }
     psc_json_end_array(j);
     psc_extra_write(j, doc->extra_json, "phases", "prompt");
-    write_text(j, "prompt", doc->prompt);
+    psc_json_put_text(j, "prompt", doc->prompt);
     psc_extra_write(j, doc->extra_json, "prompt", "version");
-    psc_json_key(j, "version");
-    psc_json_u64(j, 1);
+    psc_json_put_u64(j, "version", 1);
     psc_extra_write(j, doc->extra_json, "version", NULL);
     psc_json_end_object(j);
     hand_on(&f);

@@ -89,29 +89,23 @@ static void finding_json(struct psc_json *j, const struct psc_analysis *a, const
     const struct psc_graph *g = a->phase->graph;
     struct psc_text text = {0};
     psc_json_object(j);
-    psc_json_key(j, "kind");
-    psc_json_string(j, psc_kind_name(f->kind));
-    psc_json_key(j, "confidence");
-    psc_json_string(j, psc_confidence_name(f->confidence));
+    psc_json_put_string(j, "kind", psc_kind_name(f->kind));
+    psc_json_put_string(j, "confidence", psc_confidence_name(f->confidence));
     id_json(j, "victim", g, f->victim);
     id_json(j, "writer", g, f->writer);
     if (f->reader_kind == PSC_READER_NODE) {
         id_json(j, "reader", g, f->reader);
     } else {
-        psc_json_key(j, "reader");
-        psc_json_string(j, psc_reader_name(f->reader_kind));
+        psc_json_put_string(j, "reader", psc_reader_name(f->reader_kind));
     }
-    psc_json_key(j, "buffer");
-    psc_json_string(j, f->buffer != PSC_NONE ? a->story->buffers[f->buffer].name : NULL);
+    psc_json_put_string(j, "buffer", f->buffer != PSC_NONE ? a->story->buffers[f->buffer].name : NULL);
     psc_json_key(j, "bytes");
     psc_json_array(j);
     psc_json_u64(j, f->lo);
     psc_json_u64(j, f->hi);
     psc_json_end_array(j);
-    psc_json_key(j, "phase");
-    psc_json_u64(j, phase);
-    psc_json_key(j, "position");
-    psc_json_i64(j, f->position);
+    psc_json_put_u64(j, "phase", phase);
+    psc_json_put_i64(j, "position", f->position);
     psc_json_key(j, "text");
     psc_explain_finding(&text, a, f);
     psc_json_string(j, psc_text_str(&text));
@@ -133,16 +127,12 @@ static void step_json(void *ctx, const struct psc_phase *phase, uint32_t p, uint
     for (uint32_t i = 0; i < check->n; i++) {
         const struct psc_record_verdict *v = &check->list[i];
         psc_json_object(j);
-        psc_json_key(j, "phase");
-        psc_json_u64(j, p);
-        psc_json_key(j, "step");
-        psc_json_u64(j, s);
+        psc_json_put_u64(j, "phase", p);
+        psc_json_put_u64(j, "step", s);
         id_json(j, "node", phase->graph, v->node);
-        psc_json_key(j, "verdict");
-        psc_json_string(j, psc_verdict_name(v->verdict));
+        psc_json_put_string(j, "verdict", psc_verdict_name(v->verdict));
         id_json(j, "holds", phase->graph, v->holds);
-        psc_json_key(j, "confidence");
-        psc_json_string(j, psc_verdict_confidence(v));
+        psc_json_put_string(j, "confidence", psc_verdict_confidence(v));
         psc_json_end_object(j);
         flush(&j->out);
     }
@@ -185,14 +175,10 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
         status = each_step(in, options, p, step_json, &to);
     }
     psc_json_end_array(&j);
-    psc_json_key(&j, "total");
-    psc_json_u64(&j, totals->records);
-    psc_json_key(&j, "own");
-    psc_json_u64(&j, totals->own);
-    psc_json_key(&j, "overwritten");
-    psc_json_u64(&j, totals->overwritten);
-    psc_json_key(&j, "unknown");
-    psc_json_u64(&j, totals->unknown);
+    psc_json_put_u64(&j, "total", totals->records);
+    psc_json_put_u64(&j, "own", totals->own);
+    psc_json_put_u64(&j, "overwritten", totals->overwritten);
+    psc_json_put_u64(&j, "unknown", totals->unknown);
     psc_json_end_object(&j);
     psc_json_key(&j, "figures");
     if (first) {

@@ -23,12 +23,9 @@ static const char *backend_name(const struct psc_graph *g, unsigned backend)
 static void add_json(struct psc_json *j, const struct psc_doc *doc)
 {
     psc_json_object(j);
-    psc_json_key(j, "format");
-    psc_json_string(j, doc->format);
-    psc_json_key(j, "version");
-    psc_json_i64(j, doc->version);
-    psc_json_key(j, "model");
-    psc_json_string(j, doc->model);
+    psc_json_put_string(j, "format", doc->format);
+    psc_json_put_i64(j, "version", doc->version);
+    psc_json_put_string(j, "model", doc->model);
     psc_json_key(j, "phases");
     psc_json_array(j);
     for (uint32_t p = 0; p < doc->phase_n; p++) {
@@ -36,25 +33,17 @@ static void add_json(struct psc_json *j, const struct psc_doc *doc)
         uint64_t counts[PSC_BACKEND_NONE + 1];
         count_backends(g, counts);
         psc_json_object(j);
-        psc_json_key(j, "kind");
-        psc_json_string(j, doc->phases[p].kind);
-        psc_json_key(j, "nodes");
-        psc_json_u64(j, g ? g->n : 0);
-        psc_json_key(j, "edges");
-        psc_json_u64(j, g ? g->src_total : 0);
-        psc_json_key(j, "inputs");
-        psc_json_u64(j, g ? g->input_n : 0);
-        psc_json_key(j, "outputs");
-        psc_json_u64(j, g ? g->output_n : 0);
-        psc_json_key(j, "steps");
-        psc_json_u64(j, psc_doc_step_n(doc, p));
+        psc_json_put_string(j, "kind", doc->phases[p].kind);
+        psc_json_put_u64(j, "nodes", g ? g->n : 0);
+        psc_json_put_u64(j, "edges", g ? g->src_total : 0);
+        psc_json_put_u64(j, "inputs", g ? g->input_n : 0);
+        psc_json_put_u64(j, "outputs", g ? g->output_n : 0);
+        psc_json_put_u64(j, "steps", psc_doc_step_n(doc, p));
         psc_json_key(j, "backends");
         psc_json_object(j);
         for (unsigned b = 0; b <= PSC_BACKEND_NONE; b++) {
-            if (counts[b]) {
-                psc_json_key(j, backend_name(g, b));
-                psc_json_u64(j, counts[b]);
-            }
+            if (counts[b])
+                psc_json_put_u64(j, backend_name(g, b), counts[b]);
         }
         psc_json_end_object(j);
         psc_json_end_object(j);

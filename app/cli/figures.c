@@ -61,10 +61,8 @@ void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis)
     }
     psc_json_object(j);
     if (analysis->story) {
-        psc_json_key(j, "buffers");
-        psc_json_u64(j, analysis->story->buffer_n);
-        psc_json_key(j, "peak_live_bytes");
-        psc_json_u64(j, analysis->history->peak_bytes);
+        psc_json_put_u64(j, "buffers", analysis->story->buffer_n);
+        psc_json_put_u64(j, "peak_live_bytes", analysis->history->peak_bytes);
     }
     psc_json_end_object(j);
 }
