@@ -24,7 +24,7 @@ static void show_cursor(PscStepper *self)
         g_strcmp0(gtk_editable_get_text(GTK_EDITABLE(self->entry)), text) != 0)
         gtk_editable_set_text(GTK_EDITABLE(self->entry), text);
     g_free(text);
-    char *of = g_strdup_printf("of %d", end - 1);
+    char *of = end > 0 ? g_strdup_printf("of %d", end - 1) : g_strdup("no ops");
     gtk_label_set_text(GTK_LABEL(self->of), of);
     g_free(of);
 }
