@@ -48,6 +48,24 @@ static void map_keeps_the_first_value(void)
     psc_map_release(&map);
 }
 
+static void controls_are_told_from_text(void)
+{
+    static const struct {
+        const char *s;
+        size_t n;
+        uint32_t code;
+    } rows[] = {{"\x1b[0m", 1, 0x1b},     {"\x7f", 1, 0x7f},           {"\xc2\x9b", 2, 0x9b},
+                {"\xe2\x80\xae", 3, 0x202e}, {"\xe2\x81\xa6", 3, 0x2066}, {"\xe2\x80\xa8", 3, 0x2028},
+                {"\xc2\xa0", 0, 0},        {"\xe2\x80\xa2", 0, 0},     {"\xe2\x80", 0, 0},
+                {"a", 0, 0},               {"", 0, 0},                  {"\xe2", 0, 0}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint32_t code = 0;
+        g_assert_cmpuint(psc_text_control(rows[i].s, &code), ==, rows[i].n);
+        if (rows[i].n)
+            g_assert_cmpuint(code, ==, rows[i].code);
+    }
+}
+
 static void bytes_have_three_digits(void)
 {
     char buf[32];
@@ -123,6 +141,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/base/arena/rewinds-to-its-mark", arena_rewinds_to_its_mark);
     g_test_add_func("/core/base/arena/blocks-are-aligned", arena_blocks_are_aligned);
     g_test_add_func("/core/base/map/keeps-the-first-value", map_keeps_the_first_value);
+    g_test_add_func("/core/base/text/controls-are-told-from-text", controls_are_told_from_text);
     g_test_add_func("/core/base/text/bytes-have-three-digits", bytes_have_three_digits);
     g_test_add_func("/core/base/status/never-ends-inside-a-character", an_error_never_ends_inside_a_character);
     g_test_add_func("/core/base/report/joins-its-faults", a_report_joins_its_faults);

@@ -197,7 +197,7 @@ static void parts_are_found_in_any_order_and_in_any_pieces(void)
                                "\"graph\":{\"nodes\":[]}},null,[3],"
                                "{\"steps\":null}],\"version\":1}  ";
     static const char want[] =
-        "M b=[1,[2]];P;S {\"t\":1};S 7;S {\"t\":2};m kind=\"k\";m graph={\"nodes\":[]};E;P;m steps=null;E;"
+        "M b=[1,[2]];P;S {\"t\":1};S 7;S {\"t\":2};m kind=\"k\";m graph={\"nodes\":[]};E;O null;O [3];P;m steps=null;E;"
         "M version=1;";
     for (size_t piece = 1; piece < sizeof text; piece++) {
         struct psc_index ix;
@@ -212,6 +212,8 @@ static void parts_are_found_in_any_order_and_in_any_pieces(void)
                                        (int)ix.key.n, ix.key.s, (int)ix.value.n, ix.value.s);
             else if (found == PSC_FOUND_STEP)
                 g_string_append_printf(got, "S %.*s;", (int)ix.value.n, ix.value.s);
+            else if (found == PSC_FOUND_ODD_PHASE)
+                g_string_append_printf(got, "O %.*s;", (int)ix.value.n, ix.value.s);
             else if (found == PSC_FOUND_PHASE || found == PSC_FOUND_PHASE_END)
                 g_string_append(got, found == PSC_FOUND_PHASE ? "P;" : "E;");
             else

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Faults that get a line and a column: counting lines costs a walk over the file. */
@@ -16,6 +17,9 @@ struct reader {
     const char *file, *where;
     struct psc_report *report;
     bool nomem;
+    uint64_t double_n; /* keys that stand twice in one object, and the first of them */
+    const char *double_key;
+    uint32_t double_node;
 };
 
 static const char *dot(const struct reader *r)
@@ -146,8 +150,10 @@ static const char *read_settings(struct reader *r, struct psc_slice value, struc
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at, const char *what,
-                          struct psc_slice got)
+#define ID_RANGE "must be a whole number from 0 to 18446744073709551615"
+
+/* "phases[0].graph.nodes[3].id must be a whole number, not -1": path is what stands before the blank. */
+static void fault_at(struct reader *r, struct psc_slice at, const char *path, const char *must, struct psc_slice got)
 {
     uint64_t line = 0, column = 0, byte = (uint64_t)(at.s - r->file);
     if (r->report->fault_n < PLACES_MAX)
@@ -156,20 +162,28 @@ static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at,
     for (size_t i = 0; i < got.n && shown; i++)
         shown = got.s[i] >= ' ' && got.s[i] < 0x7f;
     const char *text = shown ? got.s : psc_slice_kind(got);
-    psc_report_add(r->report, PSC_FAULT, line, column, byte, "%s%snodes[%" PRIu32 "]%s, not %.*s", r->where,
-                   dot(r), index, what, shown ? (int)got.n : (int)strlen(text), text);
+    psc_report_add(r->report, PSC_FAULT, line, column, byte, "%s%s%s %s, not %.*s", r->where, dot(r), path, must,
+                   shown ? (int)got.n : (int)strlen(text), text);
 }
 
-/* A list of file ids. */
-static const uint64_t *read_ids(struct reader *r, struct psc_slice list, uint32_t *ret_n, bool *ret_bad)
+static void fault_in_node(struct reader *r, uint32_t index, struct psc_slice at, const char *field, const char *must,
+                          struct psc_slice got)
+{
+    char path[64];
+    snprintf(path, sizeof path, "nodes[%" PRIu32 "]%s", index, field);
+    fault_at(r, at, path, must, got);
+}
+
+/* A list of file ids. at: where a fault is said to stand; path: what the list is called. Every entry that is no
+ * id is told. */
+static const uint64_t *read_ids(struct reader *r, struct psc_slice list, struct psc_slice at, const char *path,
+                                uint32_t *ret_n)
 {
     struct psc_cursor c = psc_cursor_open(list);
     size_t n = psc_slice_is_array(list) ? psc_cursor_count(c) : 0;
     *ret_n = 0;
-    if (!psc_slice_is_array(list) && !psc_slice_is_null(list))
-        *ret_bad = true;
-    if (n > PSC_EDGES_MAX) {
-        *ret_bad = true;
+    if ((!psc_slice_is_array(list) && !psc_slice_is_null(list)) || n > PSC_EDGES_MAX) {
+        fault_at(r, at, path, "must be a list of node ids", list);
         return NULL;
     }
     uint64_t *ids = psc_arena_alloc(&r->scratch, n ? n : 1, sizeof *ids);
@@ -179,10 +193,13 @@ static const uint64_t *read_ids(struct reader *r, struct psc_slice list, uint32_
     }
     struct psc_slice v;
     for (size_t i = 0; i < n && psc_cursor_element(&c, &v); i++) {
-        if (psc_slice_u64(v, &ids[*ret_n]))
+        char entry[96];
+        if (psc_slice_u64(v, &ids[*ret_n])) {
             ++*ret_n;
-        else
-            *ret_bad = true;
+            continue;
+        }
+        snprintf(entry, sizeof entry, "%s[%zu]", path, i);
+        fault_at(r, v, entry, ID_RANGE, v);
     }
     return ids;
 }
@@ -212,6 +229,11 @@ static const char *read_text(struct reader *r, struct psc_slice value)
     return text && text[0] ? text : NULL;
 }
 
+enum node_key { NODE_ID, NODE_NAME, NODE_OP, NODE_DTYPE, NODE_BACKEND, NODE_SHAPE, NODE_SRC, NODE_DETAIL, NODE_META,
+                NODE_UNKNOWN };
+static const char *const node_keys[NODE_UNKNOWN] = {"id", "name", "op", "dtype", "backend", "shape", "src", "detail",
+                                                    "meta"};
+
 static void read_node(struct reader *r, uint32_t index, struct psc_slice text, struct psc_draft_node *node)
 {
     struct psc_slice key, v, shape = {0}, src = {0}, id = {0}, detail = {0}, meta = {0};
@@ -222,31 +244,32 @@ static void read_node(struct reader *r, uint32_t index, struct psc_slice text, s
         node->params.perm[i] = i;
     node->byte = (uint64_t)(text.s - r->file);
     if (!psc_slice_is_object(text)) {
-        fault_in_node(r, index, text, " must be an object", text);
+        fault_in_node(r, index, text, "", "must be an object", text);
         return;
     }
     struct psc_cursor c = psc_cursor_open(text);
+    unsigned seen = 0;
     while (psc_cursor_member(&c, &key, &v)) {
-        if (psc_slice_is_key(key, "id"))
-            id = v;
-        else if (psc_slice_is_key(key, "name"))
-            node->name = read_text(r, v);
-        else if (psc_slice_is_key(key, "op"))
-            node->op_name = read_text(r, v);
-        else if (psc_slice_is_key(key, "dtype"))
-            node->dtype_name = read_text(r, v);
-        else if (psc_slice_is_key(key, "backend"))
-            node->backend = read_text(r, v);
-        else if (psc_slice_is_key(key, "shape"))
-            shape = v;
-        else if (psc_slice_is_key(key, "src"))
-            src = v;
-        else if (psc_slice_is_key(key, "detail"))
-            detail = v;
-        else if (psc_slice_is_key(key, "meta"))
-            meta = v;
-        else
-            psc_extra_add(&extra, key, v);
+        enum node_key k = NODE_ID;
+        while (k < NODE_UNKNOWN && !psc_slice_is_key(key, node_keys[k]))
+            k++;
+        if (k < NODE_UNKNOWN && seen >> k & 1 && !r->double_n++) {
+            r->double_key = node_keys[k];
+            r->double_node = index;
+        }
+        seen |= 1u << k;
+        switch (k) {
+        case NODE_ID: id = v; break;
+        case NODE_NAME: node->name = read_text(r, v); break;
+        case NODE_OP: node->op_name = read_text(r, v); break;
+        case NODE_DTYPE: node->dtype_name = read_text(r, v); break;
+        case NODE_BACKEND: node->backend = read_text(r, v); break;
+        case NODE_SHAPE: shape = v; break;
+        case NODE_SRC: src = v; break;
+        case NODE_DETAIL: detail = v; break;
+        case NODE_META: meta = v; break;
+        default: psc_extra_add(&extra, key, v); break;
+        }
     }
     node->meta_json = read_settings(r, meta, node); /* detail has the last word */
     int32_t meta_layer = node->layer;
@@ -255,13 +278,12 @@ static void read_node(struct reader *r, uint32_t index, struct psc_slice text, s
     if (node->layer < 0)
         node->layer = meta_layer;
     if (!psc_slice_u64(id, &node->id))
-        fault_in_node(r, index, text, ".id must be a whole number from 0 to 18446744073709551615", id);
+        fault_in_node(r, index, text, ".id", ID_RANGE, id);
     if (!read_shape(shape, node->shape))
-        fault_in_node(r, index, text, ".shape must be a list of one to four whole numbers", shape);
-    bool bad = false;
-    node->src = read_ids(r, src, &node->src_n, &bad);
-    if (bad)
-        fault_in_node(r, index, text, ".src must be a list of node ids", src);
+        fault_in_node(r, index, text, ".shape", "must be a list of one to four whole numbers", shape);
+    char path[64];
+    snprintf(path, sizeof path, "nodes[%" PRIu32 "].src", index);
+    node->src = read_ids(r, src, text, path, &node->src_n);
     if (extra.n)
         node->extra_json = keep(r, extra.s);
     if (extra.failed)
@@ -352,12 +374,13 @@ static void read_document(struct reader *r, struct psc_slice text, struct psc_dr
     }
     check_header(r, format, version);
     read_nodes(r, nodes, draft);
-    bool bad = false;
-    draft->inputs = read_ids(r, inputs, &draft->input_n, &bad);
-    draft->outputs = read_ids(r, outputs, &draft->output_n, &bad);
-    if (bad)
-        psc_report_add(r->report, PSC_FAULT, 0, 0, UINT64_MAX,
-                       "%s%sinputs and outputs must be lists of node ids", r->where, dot(r));
+    if (r->double_n)
+        psc_report_add(r->report, PSC_WARNING, 0, 0, UINT64_MAX,
+                       "%s%snodes[%" PRIu32 "] has the key \"%s\" twice: the last one counts (%" PRIu64
+                       " duplicate key%s in all)",
+                       r->where, dot(r), r->double_node, r->double_key, r->double_n, r->double_n == 1 ? "" : "s");
+    draft->inputs = read_ids(r, inputs, inputs.s ? inputs : text, "inputs", &draft->input_n);
+    draft->outputs = read_ids(r, outputs, outputs.s ? outputs : text, "outputs", &draft->output_n);
     if (psc_slice_is_null(inputs))
         infer_inputs(r, draft);
     if (extra.n)

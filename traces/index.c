@@ -43,7 +43,7 @@ static enum psc_found found_value(const struct psc_index *ix)
     case IN_DOC: return PSC_FOUND_MEMBER;
     case IN_PHASE: return PSC_FOUND_PHASE_MEMBER;
     case IN_STEPS: return PSC_FOUND_STEP;
-    default: return PSC_FOUND_NOTHING; /* an element of phases that is no object */
+    default: return PSC_FOUND_ODD_PHASE;
     }
 }
 

@@ -22,6 +22,7 @@ enum psc_found {
     PSC_FOUND_STEP,         /* value: a step */
     PSC_FOUND_BAD_STEP,     /* value: a step whose text is not JSON; `error` says where and why */
     PSC_FOUND_PHASE_END,
+    PSC_FOUND_ODD_PHASE, /* value: an element of phases that is no object */
     PSC_FOUND_END,     /* the document is complete at scan.at */
     PSC_FOUND_CUT,     /* the text ends inside the document */
     PSC_FOUND_ERROR,   /* not JSON, not an object, nested too deep: `error` */

@@ -86,6 +86,7 @@ void psc_json_end_array(struct psc_json *j)
 static size_t add_escaped(struct psc_text *out, const char *s, size_t n)
 {
     char text[8];
+    uint32_t code;
     switch (s[0]) {
     case '"': psc_text_add_n(out, "\\\"", 2); return 1;
     case '\\': psc_text_add_n(out, "\\\\", 2); return 1;
@@ -106,6 +107,11 @@ static size_t add_escaped(struct psc_text *out, const char *s, size_t n)
         psc_text_add_n(out, PSC_UTF8_REPLACEMENT, 3);
         return 1;
     }
+    if (psc_text_control(s, &code)) {
+        snprintf(text, sizeof text, "\\u%04x", (unsigned)code & 0xffff);
+        psc_text_add_n(out, text, 6);
+        return length;
+    }
     psc_text_add_n(out, s, length);
     return length;
 }
@@ -113,7 +119,7 @@ static size_t add_escaped(struct psc_text *out, const char *s, size_t n)
 static bool is_plain(char c)
 {
     unsigned char u = (unsigned char)c;
-    return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
+    return u >= 0x20 && u < 0x7f && u != '"' && u != '\\';
 }
 
 static void add_quoted(struct psc_text *out, const char *s, size_t n)

@@ -300,17 +300,21 @@ enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_p
 
 /* ---- CSV -------------------------------------------------------------------------------------------- */
 
-/* RFC 4180: quotes where a comma, a quote or a line end asks for them. */
+/* RFC 4180: quotes where a comma, a quote or a line end asks for them. Other controls become visible. */
 static void csv_text(struct psc_text *out, const char *s)
 {
-    if (!strpbrk(s, ",\"\r\n")) {
-        psc_text_add(out, s);
-        return;
+    bool quoted = strpbrk(s, ",\"\r\n") != NULL;
+    psc_text_add(out, quoted ? "\"" : "");
+    for (const char *p = s; *p;) {
+        uint32_t code;
+        size_t n = *p == '\r' || *p == '\n' ? 0 : psc_text_control(p, &code);
+        if (n)
+            psc_text_addf(out, "\\u%04" PRIx32, code);
+        else
+            psc_text_add_n(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+        p += n ? n : 1;
     }
-    psc_text_add(out, "\"");
-    for (const char *p = s; *p; p++)
-        psc_text_add_n(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
-    psc_text_add(out, "\"");
+    psc_text_add(out, quoted ? "\"" : "");
 }
 
 static void csv_node(const struct psc_graph *g, const struct psc_plan *plan, psc_node i, struct psc_text *out)

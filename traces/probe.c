@@ -102,6 +102,22 @@ void psc_probe(const char *s, size_t n, struct psc_probe *ret)
     look_at_head(s, n, ret); /* a key at the head has the last word */
 }
 
+enum psc_status psc_probe_coding(const char *s, size_t n, struct psc_error *reterr)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    if (!n)
+        return psc_fail(reterr, PSC_ERR_PARSE, "file is empty: it holds nothing but zero bytes");
+    if (n >= 2 && ((u[0] == 0xff && u[1] == 0xfe) || (u[0] == 0xfe && u[1] == 0xff) || !u[0] ||
+                   (u[0] == '{' && !u[1])))
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0, "text in UTF-16 or UTF-32: this program reads UTF-8");
+    if ((n >= 2 && u[0] == 0x1f && u[1] == 0x8b) || (n >= 4 && !memcmp(u, "\x28\xb5\x2f\xfd", 4)) ||
+        (n >= 4 && !memcmp(u, "PK\3\4", 4)) || (n >= 6 && !memcmp(u, "\xfd" "7zXZ", 5)))
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0,
+                           "a compressed file (%s): unpack it first",
+                           u[0] == 0x1f ? "gzip" : u[0] == 'P' ? "zip" : u[0] == 0xfd ? "xz" : "zstd");
+    return PSC_OK;
+}
+
 enum psc_status psc_probe_refuse(const char *s, size_t n, struct psc_error *reterr)
 {
     size_t at = 0;

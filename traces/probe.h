@@ -16,6 +16,8 @@ struct psc_probe {
 };
 void psc_probe(const char *s, size_t n, struct psc_probe *ret);
 
+/* PSC_ERR_PARSE for what is no text in UTF-8 at first sight: UTF-16, compressed files, zero bytes. */
+enum psc_status psc_probe_coding(const char *s, size_t n, struct psc_error *reterr) PSC_MUST_CHECK;
 /* One sentence about a text that is no JSON object: "begins with "GGUF", not with '{'". */
 enum psc_status psc_probe_refuse(const char *s, size_t n, struct psc_error *reterr);
 

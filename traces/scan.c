@@ -22,7 +22,7 @@ void psc_scan_init(struct psc_scan *scan, const char *s, size_t n)
     scan->s = s;
     scan->n = n;
     scan->expect = EXPECT_VALUE;
-    scan->utf8_at = scan->control_at = scan->word_at = SIZE_MAX;
+    scan->utf8_at = scan->control_at = scan->word_at = scan->surrogate_at = SIZE_MAX;
     if (n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         scan->at = 3;
 }
@@ -59,6 +59,25 @@ static enum psc_token cut(struct psc_scan *scan)
     return PSC_TOK_CUT;
 }
 
+static bool escapes_surrogate(const struct psc_scan *scan, size_t i, bool low)
+{
+    const char *s = scan->s;
+    if (i + 6 > scan->n || s[i] != '\\' || s[i + 1] != 'u' || (s[i + 2] | 0x20) != 'd')
+        return false;
+    return low ? strchr("cdefCDEF", s[i + 3]) != NULL : strchr("89abAB", s[i + 3]) != NULL;
+}
+
+/* Behind an escape of four digits; behind two that make a surrogate pair. Half a pair is remembered. */
+static size_t unicode_escape(struct psc_scan *scan, size_t i)
+{
+    if (escapes_surrogate(scan, i, false) && escapes_surrogate(scan, i + 6, true))
+        return i + 6; /* the second half stands behind its first: see below */
+    bool second = i >= 6 && escapes_surrogate(scan, i, true) && escapes_surrogate(scan, i - 6, false);
+    if (!second && (escapes_surrogate(scan, i, false) || escapes_surrogate(scan, i, true)) && !scan->surrogate_n++)
+        scan->surrogate_at = i;
+    return i + 6;
+}
+
 /* The uncommon bytes of a string: returns the next byte to look at, or 0 when the token ends the scan (then
  * *ret says how). */
 static size_t string_special(struct psc_scan *scan, size_t i, enum psc_token *ret)
@@ -87,7 +106,7 @@ static size_t string_special(struct psc_scan *scan, size_t i, enum psc_token *re
                 return 0;
             }
         }
-        return i + 6;
+        return unicode_escape(scan, i);
     }
     if ((unsigned char)s[i] < 0x20) {
         if (!scan->control_n++)

@@ -5,8 +5,8 @@
  *
  * No recursion: nesting is a stack of bits, at most PSC_JSON_NESTING_MAX deep. Stops between any two tokens,
  * so that a scan of any size can be paused and continued. Text stays where it is; tokens are [from, to) in
- * it. Beyond JSON it lets pass NaN, Infinity, -Infinity, raw control characters and invalid UTF-8 inside
- * strings, and remembers where the first of each stood. Cost: one pass; strings go 16 bytes at a time.
+ * it. Beyond JSON it lets pass NaN, Infinity, -Infinity, raw control characters, invalid UTF-8 and half
+ * surrogate pairs inside strings, and remembers where the first of each stood. Cost: one pass; strings go 16 bytes at a time.
  */
 #ifndef PSC_TRACES_SCAN_H
 #define PSC_TRACES_SCAN_H
@@ -39,8 +39,8 @@ struct psc_scan {
     uint64_t nest[(PSC_JSON_NESTING_MAX + 64) / 64];
     const char *fault; /* "a comma before ']'" */
     /* First place of what was let pass (SIZE_MAX: none) and how often. */
-    size_t utf8_at, control_at, word_at;
-    uint64_t utf8_n, control_n, word_n;
+    size_t utf8_at, control_at, word_at, surrogate_at;
+    uint64_t utf8_n, control_n, word_n, surrogate_n;
 };
 
 void psc_scan_init(struct psc_scan *scan, const char *s, size_t n);

@@ -13,6 +13,14 @@
 /* Passed pages are let go in pieces of this size. */
 #define DROP_PIECE ((size_t)8 << 20)
 
+/* Writers that set a file's size first and are killed leave zero bytes at its end. */
+static size_t without_zeros(const char *s, size_t n)
+{
+    while (n && !s[n - 1])
+        n--;
+    return n;
+}
+
 enum psc_status psc_source_map(struct psc_source *source, const char *path, struct psc_error *reterr)
 {
     struct stat info;
@@ -42,7 +50,8 @@ enum psc_status psc_source_map(struct psc_source *source, const char *path, stru
         return status;
     }
     *source = (struct psc_source){.s = at,
-                                  .n = (size_t)info.st_size,
+                                  .n = without_zeros(at, (size_t)info.st_size),
+                                  .file_n = (size_t)info.st_size,
                                   .mapped = true,
                                   .fd = fd,
                                   .changed_s = info.st_mtim.tv_sec,
@@ -53,7 +62,7 @@ enum psc_status psc_source_map(struct psc_source *source, const char *path, stru
 void psc_source_release(struct psc_source *source)
 {
     if (source->mapped) {
-        munmap((void *)(uintptr_t)source->s, source->n);
+        munmap((void *)(uintptr_t)source->s, source->file_n);
         close(source->fd);
     }
     memset(source, 0, sizeof *source);
@@ -64,7 +73,7 @@ enum psc_status psc_source_check(const struct psc_source *source, struct psc_err
     struct stat info;
     if (!source->mapped)
         return PSC_OK;
-    if (fstat(source->fd, &info) == 0 && (uint64_t)info.st_size == source->n &&
+    if (fstat(source->fd, &info) == 0 && (uint64_t)info.st_size == source->file_n &&
         info.st_mtim.tv_sec == source->changed_s && info.st_mtim.tv_nsec == source->changed_ns)
         return PSC_OK;
     return psc_fail(reterr, PSC_ERR_IO, "the file was changed after it was opened: open it again");

@@ -12,7 +12,8 @@
 
 struct psc_source {
     const char *s;
-    size_t n;
+    size_t n;                      /* of the text: zero bytes at its end are left out */
+    size_t file_n;                 /* of the whole file */
     bool mapped;                   /* by us: unmapped at the end */
     size_t kept;                   /* bytes before this offset were dropped */
     int fd;                        /* of a mapped file */

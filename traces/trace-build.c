@@ -1,3 +1,4 @@
+#include "traces/step-read.h"
 #include "traces/trace.h"
 
 #include "core/base/mem.h"
@@ -7,6 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define FIRST_STEP_MAX ((size_t)16 << 20) /* bytes of a step that is looked into while scanning */
 
 #define UNKNOWN_MAX ((size_t)8 << 20) /* bytes of an unknown member that is kept for writing back */
 
@@ -164,6 +167,9 @@ static enum psc_status take_phase_member(struct psc_trace *t, struct psc_slice k
         const char *kind = psc_slice_string(&t->doc->arena, value, &nomem);
         phase->kind = kind ? kind : "";
     } else if (psc_slice_is_key(key, "graph")) {
+        if (phase->graph)
+            psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, (uint64_t)(value.s - t->source.s),
+                           "phases[%" PRIu32 "] has the key \"graph\" twice: the last one counts (duplicate key)", p);
         enum psc_status status = psc_slice_is_null(value) ? PSC_OK : take_graph(t, p, value, reterr);
         return status == PSC_OK ? take_ours(t, p, reterr) : status;
     } else if (psc_slice_is_key(key, "planscope")) {
@@ -206,11 +212,44 @@ static enum psc_status add_step(struct psc_trace *t, struct psc_slice text, bool
     return status;
 }
 
+/* Records of nodes that the graph does not have, or a second one of the same node, are looked for in the first step:
+ * what is wrong with the writer is wrong there too. */
+static enum psc_status look_at_first_step(struct psc_trace *t, uint32_t p, struct psc_error *reterr)
+{
+    const struct psc_step_extent *first = t->phases[p].steps;
+    struct psc_arena arena = {0};
+    struct psc_step step = {0};
+    struct psc_error error;
+    uint32_t unknown = 0, again = 0, at = 0, twice = 0;
+    if (!t->doc->phases[p].graph || !t->phases[p].step_n || first->bad || first->n > FIRST_STEP_MAX)
+        return PSC_OK;
+    struct psc_slice text = {t->source.s + first->at, (size_t)first->n};
+    enum psc_status status = psc_step_read(&arena, &t->source, text, t->doc->phases[p].graph, &step, &error);
+    for (uint32_t i = 0; status == PSC_OK && i < step.record_n; i++) {
+        if (step.records[i].node == PSC_NONE)
+            at = unknown++ ? at : i;
+        else if (i && step.records[i].node == step.records[i - 1].node)
+            twice = again++ ? twice : i;
+    }
+    if (unknown)
+        psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, first->at,
+                       "phases[%" PRIu32 "].steps[0] has a record of node %" PRIu64 ", which the graph does not have "
+                       "(%" PRIu32 " like it)", p, step.records[at].id, unknown);
+    if (again)
+        psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, first->at,
+                       "phases[%" PRIu32 "].steps[0] has two records of node %" PRIu64 " (%" PRIu32
+                       " duplicate record%s)", p, step.records[twice].id, again, again == 1 ? "" : "s");
+    psc_arena_release(&arena);
+    return status == PSC_ERR_NOMEM ? psc_fail_nomem(reterr) : PSC_OK;
+}
+
 static enum psc_status end_phase(struct psc_trace *t, struct psc_error *reterr)
 {
     uint32_t p = t->doc->phase_n - 1;
     struct psc_phase *phase = &t->doc->phases[p];
     enum psc_status status = take_ours(t, p, reterr);
+    if (status == PSC_OK)
+        status = look_at_first_step(t, p, reterr);
     if (status != PSC_OK)
         return status;
     if (t->phases[p].extra.n) {
@@ -247,6 +286,9 @@ static enum psc_status take_member(struct psc_trace *t, struct psc_slice key, st
         return take_version(t, value, reterr);
     if (psc_slice_is_key(key, "nodes"))
         t->has_nodes = true;
+    if (psc_slice_is_key(key, "phases") && !psc_slice_is_null(value))
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 0, 0, (uint64_t)(value.s - t->source.s),
+                           "phases must be an array, not %s", psc_slice_kind(value));
     if (psc_slice_is_key(key, "model")) {
         doc->model = psc_slice_string(&doc->arena, value, &nomem);
     } else if (psc_slice_is_key(key, "prompt")) {
@@ -339,6 +381,7 @@ static void tell_oddities(struct psc_trace *t)
 {
     const struct psc_scan *scan = &t->index.scan;
     tell(t, &t->told_utf8, scan->utf8_at, "text that is not UTF-8, shown as U+FFFD:");
+    tell(t, &t->told_surrogate, scan->surrogate_at, "half a surrogate pair, which is no UTF-8 text, shown as U+FFFD:");
     tell(t, &t->told_control, scan->control_at, "a raw control character in a string, shown as an escape:");
     tell(t, &t->told_word, scan->word_at, "NaN or Infinity, which JSON has no word for, read as such:");
 }
@@ -357,6 +400,10 @@ enum psc_status psc_trace_take_next(struct psc_trace *t, size_t limit, enum psc_
     case PSC_FOUND_PHASE_MEMBER: return take_phase_member(t, ix->key, ix->value, reterr);
     case PSC_FOUND_STEP:
     case PSC_FOUND_BAD_STEP: return add_step(t, ix->value, found == PSC_FOUND_BAD_STEP, reterr);
+    case PSC_FOUND_ODD_PHASE:
+        psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, (uint64_t)(ix->value.s - t->source.s),
+                       "phases holds %s, where a phase must be an object: it is left out", psc_slice_kind(ix->value));
+        return PSC_OK;
     case PSC_FOUND_PHASE_END: return end_phase(t, reterr);
     case PSC_FOUND_END: t->done = true; return end_document(t, reterr);
     case PSC_FOUND_CUT: t->done = true; return end_truncated(t, reterr);

@@ -1,3 +1,4 @@
+#include "traces/probe.h"
 #include "traces/trace.h"
 
 #include "core/base/mem.h"
@@ -193,7 +194,13 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
     psc_index_init(&t->index, source.s, source.n);
     doc->steps =
         (struct psc_step_source){source_count, source_load, source_scan, source_progress, source_close, t};
-    enum psc_status status = psc_trace_check_ends(t, reterr);
+    enum psc_status status = psc_probe_coding(source.s, source.n, reterr);
+    if (status == PSC_OK && source.file_n > source.n)
+        psc_report_add(&doc->report, PSC_WARNING, 0, 0, source.n,
+                       "the last %zu bytes of the file (from byte %zu) are zero: they are not looked at",
+                       source.file_n - source.n, source.n);
+    if (status == PSC_OK)
+        status = psc_trace_check_ends(t, reterr);
     if (status == PSC_OK)
         status = scan_first(t, options, reterr);
     if (status == PSC_OK) {

@@ -34,7 +34,7 @@ struct psc_trace {
     bool has_nodes;           /* the document itself has the key: it is a graph */
     bool done;                /* nothing more will be found */
     _Atomic uint64_t reached; /* bytes scanned, for progress bars in other threads */
-    bool told_utf8, told_control, told_word;
+    bool told_utf8, told_control, told_word, told_surrogate;
     struct psc_text extra;    /* unknown keys of the document */
     struct psc_error failure; /* of an earlier scan; its status says whether there was one */
     pthread_mutex_t lock;

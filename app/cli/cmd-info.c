@@ -53,8 +53,6 @@ static void add_json(struct psc_json *j, const struct psc_doc *doc)
     psc_json_array(j);
     for (size_t i = 0; i < doc->report.n; i++) {
         struct psc_text text = {0};
-        if (doc->report.items[i].level == PSC_NOTE)
-            continue;
         cli_add_message(&text, &doc->report.items[i]);
         psc_json_string(j, psc_text_str(&text));
         psc_text_release(&text);

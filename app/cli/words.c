@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 void cli_add_safe(struct psc_text *out, const char *s)
@@ -10,21 +11,20 @@ void cli_add_safe(struct psc_text *out, const char *s)
         return;
     const char *run = s;
     for (const char *p = s; *p;) {
-        unsigned char c = (unsigned char)*p;
-        /* U+0080 .. U+009F are controls too, written in UTF-8 as C2 80 .. C2 9F */
-        bool c1 = c == 0xc2 && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] < 0xa0;
-        if (c >= 0x20 && c != 0x7f && !c1) {
+        uint32_t code;
+        size_t n = psc_text_control(p, &code);
+        if (!n) {
             p++;
             continue;
         }
         psc_text_add_n(out, run, (size_t)(p - run));
-        if (c == '\n')
+        if (code == '\n')
             psc_text_add(out, "\\n");
-        else if (c == '\t')
+        else if (code == '\t')
             psc_text_add(out, "\\t");
         else
-            psc_text_addf(out, "\\x%02x", c1 ? (unsigned char)p[1] : c);
-        p += c1 ? 2 : 1;
+            psc_text_addf(out, code < 0x100 ? "\\x%02" PRIx32 : "\\u%04" PRIx32, code);
+        p += n;
         run = p;
     }
     psc_text_add(out, run);

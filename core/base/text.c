@@ -69,6 +69,26 @@ const char *psc_text_str(const struct psc_text *text)
     return text->s ? text->s : "";
 }
 
+size_t psc_text_control(const char *s, uint32_t *ret_code)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    if (u[0] && (u[0] < 0x20 || u[0] == 0x7f)) {
+        *ret_code = u[0];
+        return 1;
+    }
+    if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) {
+        *ret_code = u[1];
+        return 2;
+    }
+    if (u[0] != 0xe2 || (u[1] != 0x80 && u[1] != 0x81) || u[2] < 0x80 || u[2] > 0xbf)
+        return 0;
+    uint32_t code = 0x2000u | (uint32_t)(u[1] & 0x3f) << 6 | (u[2] & 0x3f);
+    *ret_code = code;
+    bool turns = code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+                 (code >= 0x2066 && code <= 0x2069);
+    return turns || code == 0x2028 || code == 0x2029 ? 3 : 0;
+}
+
 const char *psc_bytes_text(uint64_t bytes, char *buf, size_t size)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

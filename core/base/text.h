@@ -23,6 +23,10 @@ void psc_text_add(struct psc_text *text, const char *s);
 void psc_text_add_n(struct psc_text *text, const char *s, size_t n);
 void psc_text_addf(struct psc_text *text, const char *fmt, ...) PSC_PRINTF(2, 3);
 const char *psc_text_str(const struct psc_text *text); /* never NULL */
+/* Does a character stand at s that a terminal or a line of text must not get as it is: a control (U+0080 to
+ * U+009F too), a line or paragraph separator, a mark that turns the direction of writing? Its length in bytes and
+ * its code point, 0 when it is harmless. s ends in a NUL byte. */
+size_t psc_text_control(const char *s, uint32_t *ret_code);
 
 /* "1.50 MiB", "7.0 KiB", "8 B": three significant digits, for people. buf holds at least 16 bytes. */
 const char *psc_bytes_text(uint64_t bytes, char *buf, size_t size);
