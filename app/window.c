@@ -59,7 +59,8 @@ static void show_badge(PscWindow *self)
                                : g_strdup("No problem found. Show the list of problems");
     psc_ui_name(self->badge, name);
     gtk_widget_set_tooltip_text(self->badge, name);
-    gtk_widget_set_visible(self->badge, psc_workspace_study(self->ws) != NULL);
+    PscStudy *study = psc_workspace_study(self->ws);
+    gtk_widget_set_visible(self->badge, study && study->analysis->story); /* nothing was checked: no verdict */
     g_free(name);
     g_free(text);
 }
@@ -87,14 +88,19 @@ static void show_status(PscWindow *self)
 
 static void show_view(PscWindow *self)
 {
-    static const char *const words[] = {"x = execution order,  one row a buffer", "x = execution order,  y = address in the pool"};
     enum psc_view_mode mode = psc_workspace_y_mode(self->ws);
     self->syncing = TRUE;
     gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->mode_buttons[mode == PSC_VIEW_ROWS]), TRUE);
     gtk_drop_down_set_selected(GTK_DROP_DOWN(self->colour), psc_workspace_colour_by(self->ws));
     gtk_drop_down_set_selected(GTK_DROP_DOWN(self->height), psc_workspace_height(self->ws));
     gtk_widget_set_visible(self->height, mode == PSC_VIEW_MAP && !self->narrow);
-    gtk_label_set_text(GTK_LABEL(self->axis_words), words[mode == PSC_VIEW_MAP]);
+    PscStudy *study = psc_workspace_study(self->ws);
+    gboolean predicted = study && study->analysis->story && study->analysis->story->predicted;
+    char *words = g_strconcat("x = execution order,  ",
+                              mode == PSC_VIEW_MAP ? "y = address in the pool" : "one row a buffer",
+                              predicted ? ";  bars are predicted" : "", NULL);
+    gtk_label_set_text(GTK_LABEL(self->axis_words), words);
+    g_free(words);
     self->syncing = FALSE;
 }
 
@@ -119,7 +125,7 @@ static void changed_cb(PscWindow *self, guint what)
         psc_drawer_show_tab(PSC_DRAWER(self->drawer), "problems");
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION))
         show_status(self);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_VIEW))
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_VIEW))
         show_view(self);
 }
 

@@ -228,10 +228,29 @@ static void snapshot_focus(PscTimeline *self, GtkSnapshot *snapshot)
     gtk_snapshot_append_border(snapshot, &outline, (float[]){1, 1, 1, 1}, (GdkRGBA[]){colour, colour, colour, colour});
 }
 
+/* Why there is no picture, and what may be done. */
+static void snapshot_nothing(PscTimeline *self, GtkSnapshot *snapshot)
+{
+    GtkWidget *widget = GTK_WIDGET(self);
+    PangoLayout *layout = gtk_widget_create_pango_layout(
+        widget, "This phase has neither a graph nor events, so there is no memory to show.\nAnother phase may have one.");
+    GdkRGBA colour = psc_ui_colour(PSC_COL_DIM);
+    int width = gtk_widget_get_width(widget);
+    pango_layout_set_width(layout, MAX(width - 40, 1) * PANGO_SCALE);
+    pango_layout_set_alignment(layout, PANGO_ALIGN_CENTER);
+    gtk_snapshot_save(snapshot);
+    gtk_snapshot_translate(snapshot, &GRAPHENE_POINT_INIT(20, (float)gtk_widget_get_height(widget) / 2 - 20));
+    gtk_snapshot_append_layout(snapshot, layout, &colour);
+    gtk_snapshot_restore(snapshot);
+    g_object_unref(layout);
+}
+
 static void psc_timeline_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
     PscTimeline *self = PSC_TIMELINE(widget);
     PscPicture *picture = psc_workspace_picture(self->ws);
+    if (!picture && psc_workspace_study(self->ws))
+        snapshot_nothing(self, snapshot);
     if (!picture || gtk_widget_get_width(widget) < 40 || gtk_widget_get_height(widget) < 40)
         return;
     struct psc_view view;

@@ -115,6 +115,9 @@ class Window:
     def type(self, text):
         subprocess.run(['xdotool', 'type', '--clearmodifiers', text], check=True)
 
+    def click(self, x, y):
+        subprocess.run(['xdotool', 'mousemove', str(round(x)), str(round(y)), 'click', '1'], check=True)
+
     def focus_window(self, number):
         subprocess.run(['xdotool', 'windowfocus', '--sync', number], check=True, timeout=20)
 

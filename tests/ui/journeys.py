@@ -194,6 +194,38 @@ def a_bad_file_is_told_and_the_document_that_was_open_stays():
         w.silent('could not be opened')
 
 
+@suite.journey
+def a_click_in_the_curve_of_live_bytes_moves_the_cursor_there():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        area = w.find('image', 'Memory timeline').queryComponent().getExtents(pyatspi.WINDOW_COORDS)
+        w.click(area.x + area.width * 0.6, area.y + area.height - 30)
+        seen = wait('an op', lambda: w.position().startswith('#') and w.position())
+        op = int(seen[1:].split()[0])
+        if not 180 <= op <= 300:
+            raise Failed(f'a click at 60 % of the width went to op {op} of 440')
+
+
+@suite.journey
+def the_saved_plan_is_the_plan_that_is_shown():
+    path = os.path.join(os.environ['HOME'], 'saved-plan.json')
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('ctrl+shift+e')
+        dialog = wait('the dialog', lambda: [i for i in windows(w) if i != w.id])
+        w.focus_window(dialog[0])
+        wait('the entry of the name', lambda: w.focused() is not None and w.focused().getRoleName() in ('text', 'entry'))
+        w.keys('ctrl+a')
+        w.type(path)
+        w.keys('Return')
+        wait('the file', lambda: os.path.exists(path))
+        w.focus_window(w.id)
+    with open(path) as file:
+        plan = json.load(file)
+    expect('its format and size', (plan['format'], plan['figures']['pool_bytes'], len(plan['buffers']) > 18),
+           ('planscope-plan', 910336, True))
+
+
 def windows(w):
     out = subprocess.run(['xdotool', 'search', '--onlyvisible', '--pid', str(w.process.pid)], capture_output=True,
                          text=True).stdout.split()
