@@ -351,7 +351,7 @@ static GtkWidget *document_page_new(PscWindow *self)
     gtk_paned_set_resize_start_child(GTK_PANED(self->outer), FALSE);
     gtk_paned_set_shrink_start_child(GTK_PANED(self->outer), FALSE);
     gtk_paned_set_shrink_end_child(GTK_PANED(self->outer), FALSE);
-    gtk_paned_set_position(GTK_PANED(self->outer), 300);
+    gtk_paned_set_position(GTK_PANED(self->outer), 330);
     gtk_widget_set_vexpand(self->outer, TRUE);
     return self->outer;
 }

@@ -107,14 +107,19 @@ static void fill_strip(PscContextBar *self)
 {
     clear_box(self->strip);
     guint shown = 0, all = 0;
+    gboolean said = FALSE; /* a strip whose only step has no text shows nothing that the drop-down does not */
     for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++) {
         guint n = psc_workspace_step_n(self->ws, phase);
         all += n;
-        for (guint step = 0; step < n && shown < STRIP_MAX; step++, shown++)
+        for (guint step = 0; step < n && shown < STRIP_MAX; step++, shown++) {
+            const char *token = psc_workspace_token(self->ws, phase, step);
+            said = said || (token && *token);
             add_token(self, phase, step);
+        }
     }
-    gtk_widget_set_visible(self->strip_scroller, shown > 0);
-    gtk_widget_set_visible(self->tokens_word, shown > 0 && !self->narrow);
+    gboolean useful = said || shown > 1;
+    gtk_widget_set_visible(self->strip_scroller, useful);
+    gtk_widget_set_visible(self->tokens_word, useful && !self->narrow);
     gtk_widget_set_visible(self->no_steps, psc_workspace_study(self->ws) && all == 0);
 }
 

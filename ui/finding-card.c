@@ -61,6 +61,7 @@ void psc_card_of_finding(PscCard *card, int index)
         psc_card_text(card, psc_text_str(&text), NULL);
     }
     psc_text_release(&text);
+    psc_card_of_lesson(card, &study->phase);
 }
 
 void psc_card_of_buffer(PscCard *card, uint32_t buffer)

@@ -207,7 +207,7 @@ void psc_card_of_node(PscCard *card, psc_node node)
     psc_card_title(card, psc_text_str(&title), psc_op_info(info->op)->word ? psc_op_info(info->op)->word : info->op_name);
     psc_text_release(&title);
     psc_card_badge(card, info->op_name ? info->op_name : "op", NULL);
-    if (info->is_input)
+    if (info->is_input && info->op != PSC_OP_INPUT)
         psc_card_badge(card, "input", NULL);
     if (info->is_output)
         psc_card_badge(card, "output", NULL);
@@ -218,6 +218,7 @@ void psc_card_of_node(PscCard *card, psc_node node)
         psc_card_badge(card, "\xe2\x9a\xa0 clobber", "clobber-solid");
     if (study->analysis->story && study->analysis->story->predicted)
         psc_card_badge(card, "place predicted", NULL);
+    psc_card_of_lesson(card, &study->phase);
     placement(card, study, node);
     recorded(card, study, node);
     life(card, study, node);

@@ -15,7 +15,7 @@ static void bytes_line(PscCard *card, const char *key, uint64_t bytes, const cha
                    psc_bytes_text(bytes, text, sizeof text), after);
 }
 
-static void lesson(PscCard *card, const struct psc_phase *phase)
+void psc_card_of_lesson(PscCard *card, const struct psc_phase *phase)
 {
     static const char *const headings[] = {"QUESTION", "WHERE TO LOOK", "ANSWER"};
     for (int i = 0; i < 3; i++) {
@@ -34,10 +34,14 @@ static void lesson(PscCard *card, const struct psc_phase *phase)
         gtk_expander_set_child(GTK_EXPANDER(expander), label);
         psc_card_widget(card, expander);
     }
-    if (phase->note) {
-        psc_card_section(card, "WHAT TO LOOK AT");
-        psc_card_text(card, phase->note, NULL);
-    }
+}
+
+static void note(PscCard *card, const struct psc_phase *phase)
+{
+    if (!phase->note)
+        return;
+    psc_card_section(card, "WHAT TO LOOK AT");
+    psc_card_text(card, phase->note, NULL);
 }
 
 static void recorded(PscCard *card, PscRecords *records)
@@ -141,7 +145,8 @@ void psc_card_of_run(PscCard *card)
         g_string_append_printf(about, ", %s", doc->model);
     psc_card_title(card, "Whole run", about->str);
     g_string_free(about, TRUE);
-    lesson(card, &study->phase);
+    psc_card_of_lesson(card, &study->phase);
+    note(card, &study->phase);
     if (records)
         recorded(card, records);
     if (study->analysis->story) {

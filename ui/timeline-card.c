@@ -47,6 +47,16 @@ static void add_record(GString *out, PscTimeline *self, const PscStudy *study, p
     psc_text_release(&text);
 }
 
+/* What becomes of the bytes after the last read. */
+static const char *fate(const struct psc_history *h, const struct psc_tenancy *t)
+{
+    if (t->next_version != PSC_NONE)
+        return "";
+    if (t->end > (int32_t)h->story->position_n)
+        return ", kept to the end of the run";
+    return t->end > t->last + 1 ? ", kept beyond it" : ", free after it";
+}
+
 static char *bar_text(PscTimeline *self, const PscStudy *study, uint32_t bar)
 {
     const struct psc_history *h = study->analysis->history;
@@ -65,7 +75,7 @@ static char *bar_text(PscTimeline *self, const PscStudy *study, uint32_t bar)
         if (t->last >= (int32_t)h->story->position_n)
             g_string_append(out, "\n\xe2\x96\xb2 read by the host at the end");
         else
-            g_string_append_printf(out, "\n\xe2\x96\xb2 last read at %d, free after it", t->last);
+            g_string_append_printf(out, "\n\xe2\x96\xb2 last read at %d%s", t->last, fate(h, t));
     }
     add_neighbours(out, study, t);
     add_record(out, self, study, value->node);
