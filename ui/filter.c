@@ -110,7 +110,7 @@ static bool node_term(const struct term *term, const PscStudy *study, psc_node n
     const struct psc_node_info *info = &study->graph->nodes[node];
     char text[128];
     if (!term->key) {
-        g_snprintf(text, sizeof text, "#%u", node);
+        g_snprintf(text, sizeof text, "#%" G_GUINT64_FORMAT, info->id);
         return contains(text, term->word) || contains(psc_node_label(study->graph, node, text, sizeof text), term->word) ||
                contains(info->name, term->word) || contains(info->op_name, term->word) ||
                contains(info->params->weight, term->word) ||

@@ -94,9 +94,11 @@ static void neighbour(PscCard *card, const struct psc_history *h, const char *ke
     if (tenancy == PSC_NONE)
         return;
     const struct psc_tenancy *t = &h->tenancies[tenancy];
-    char *at = g_strdup_printf("ops %d\xe2\x80\x93%d", t->first, t->last);
-    psc_card_node(card, key, h->story->values[t->value].node, at);
-    g_free(at);
+    struct psc_text at = {0};
+    psc_text_add(&at, "ops ");
+    psc_add_span(&at, h, t);
+    psc_card_node(card, key, h->story->values[t->value].node, psc_text_str(&at));
+    psc_text_release(&at);
 }
 
 static void life(PscCard *card, const PscStudy *study, psc_node node)
@@ -114,10 +116,13 @@ static void life(PscCard *card, const PscStudy *study, psc_node node)
         PscPicture *picture = psc_workspace_picture(card->ws);
         if (picture)
             psc_card_widget(card, psc_part_view_life(picture, (uint32_t)(t - h->tenancies), cursor));
-        psc_card_linef(card, "Live", "%d\xe2\x80\x93%d%s", t->first, t->last,
-                       cursor < t->first  ? ", not written yet at the cursor"
-                       : cursor < t->end ? ", alive at the cursor"
-                                         : ", gone at the cursor");
+        struct psc_text live = {0};
+        psc_add_span(&live, h, t);
+        psc_text_add(&live, cursor < t->first  ? ", not written yet at the cursor"
+                            : cursor < t->end ? ", alive at the cursor"
+                                              : ", gone at the cursor");
+        psc_card_line(card, "Live", psc_text_str(&live));
+        psc_text_release(&live);
         psc_node root = h->story->values[t->value].node;
         if (study->graph->nodes[node].is_input)
             psc_card_line(card, "Written by", "the host, before op 0");

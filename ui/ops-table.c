@@ -5,13 +5,26 @@
 #include <math.h>
 #include <string.h>
 
+void psc_add_span(struct psc_text *out, const struct psc_history *h, const struct psc_tenancy *t)
+{
+    if (t->first < 0)
+        psc_text_add(out, "fill");
+    else
+        psc_text_addf(out, "%d", t->first);
+    if (t->end > (int32_t)h->story->position_n)
+        psc_text_add(out, "\xe2\x80\x93" "end");
+    else
+        psc_text_addf(out, "\xe2\x80\x93%d", t->last);
+}
+
 void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node)
 {
     char label[96];
     if (node >= study->node_n)
         psc_text_add(out, "the host");
     else
-        psc_text_addf(out, "#%u %s", node, psc_node_label(study->graph, node, label, sizeof label));
+        psc_text_addf(out, "#%" G_GUINT64_FORMAT " %s", study->graph->nodes[node].id,
+                      psc_node_label(study->graph, node, label, sizeof label));
 }
 
 void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer)

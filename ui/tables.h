@@ -18,6 +18,8 @@ extern const PscTableKind psc_log_table;      /* the planner's walk */
 
 /* "#124 ffn_up" */
 void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node);
+/* "12–14", "fill–7", "3–end": from its write to its last access, or to the end where it is pinned. */
+void psc_add_span(struct psc_text *out, const struct psc_history *h, const struct psc_tenancy *t);
 void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer);
 
 #endif

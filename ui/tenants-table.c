@@ -30,8 +30,7 @@ static psc_node node_of(PscWorkspace *ws, uint32_t row)
 
 static void span_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    const struct psc_tenancy *t = at(ws, row);
-    psc_text_addf(out, "%d\xe2\x80\x93%d", t->first, t->last);
+    psc_add_span(out, history(ws), at(ws, row));
 }
 
 static void value_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)

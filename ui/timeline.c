@@ -82,7 +82,7 @@ static void adopt_base(PscTimeline *self, PscBase *base)
 struct build {
     PscPicture *picture;
     struct psc_view view;
-    struct psc_type **type; /* the timeline's worker_type: only one worker is at it at a time */
+    struct psc_type *type; /* the timeline's worker_type: only one worker is at it at a time */
     PscBase *base;
 };
 
@@ -97,10 +97,7 @@ static void free_build(gpointer data)
 static void run_build(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data, GCancellable *cancel G_GNUC_UNUSED)
 {
     struct build *build = data;
-    /* Made here: Pango's fonts belong to the thread that asks first, and the window's must not be shared. */
-    if (!*build->type)
-        *build->type = psc_type_new();
-    build->base = psc_base_new(build->picture, &build->view, *build->type);
+    build->base = psc_base_new(build->picture, &build->view, build->type);
     g_task_return_boolean(task, TRUE);
 }
 
@@ -119,10 +116,12 @@ static void build_in_worker(PscTimeline *self, PscPicture *picture, const struct
     if (self->building)
         return; /* when it is done, the next snapshot asks for what is then wanted */
     self->building = TRUE;
+    if (!self->worker_type)
+        self->worker_type = psc_type_new();
     struct build *build = g_new0(struct build, 1);
     build->picture = psc_picture_ref(picture);
     build->view = *view;
-    build->type = &self->worker_type;
+    build->type = self->worker_type;
     GTask *task = g_task_new(self, NULL, build_done, NULL);
     g_task_set_task_data(task, build, free_build);
     g_task_run_in_thread(task, run_build);
