@@ -3,6 +3,7 @@
 #include "traces/traces.h"
 
 #define PROGRESS_MS 60
+#define MESSAGES_SHOWN 5
 
 struct _PscOpening {
     gint refs;
@@ -46,12 +47,19 @@ static bool progress_cb(void *ctx, uint64_t done, uint64_t total)
     return !g_atomic_int_get(&opening->cancelled);
 }
 
+/* The first messages of a level, a line each; how many more there are is told. */
 static char *messages(const struct psc_report *report, enum psc_level level)
 {
     GString *text = g_string_new(NULL);
-    for (size_t i = 0; i < report->n; i++)
-        if (report->items[i].level == level)
-            g_string_append_printf(text, "%s%s", text->len ? "\n" : "", report->items[i].text);
+    size_t found = 0;
+    for (size_t i = 0; i < report->n; i++) {
+        if (report->items[i].level != level || ++found > MESSAGES_SHOWN)
+            continue;
+        g_string_append_printf(text, "%s%s", text->len ? "\n" : "", report->items[i].text);
+    }
+    if (found > MESSAGES_SHOWN)
+        g_string_append_printf(text, "\nand %" G_GSIZE_FORMAT " more; planscope-cli info lists them all",
+                               found - MESSAGES_SHOWN + report->dropped);
     if (!text->len) {
         g_string_free(text, TRUE);
         return NULL;

@@ -355,7 +355,7 @@ static void explain(PscWindow *self)
         psc_explain_position(&text, study->analysis, psc_workspace_cursor(self->ws));
     }
     gdk_clipboard_set_text(gtk_widget_get_clipboard(GTK_WIDGET(self)), psc_text_str(&text));
-    gtk_label_set_text(GTK_LABEL(self->status), psc_text_str(&text));
+    psc_window_set_status(self, psc_text_str(&text));
     psc_text_release(&text);
 }
 

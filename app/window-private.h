@@ -26,6 +26,8 @@ struct _PscWindow {
     gboolean narrow, lists_hidden_by_width, syncing;
 };
 
+void psc_window_set_status(PscWindow *self, const char *text); /* until the cursor moves */
+
 /* window-actions.c */
 void psc_window_install_actions(GtkWidgetClass *class);
 void psc_window_update_actions(PscWindow *self); /* enables what makes sense now */

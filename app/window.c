@@ -65,12 +65,17 @@ static void show_badge(PscWindow *self)
     g_free(text);
 }
 
+void psc_window_set_status(PscWindow *self, const char *text)
+{
+    gtk_inscription_set_text(GTK_INSCRIPTION(self->status), text);
+    psc_ui_name(self->status, text);
+}
+
 static void show_status(PscWindow *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
     if (!study) {
-        gtk_label_set_markup(GTK_LABEL(self->status), "No document.  Everything here can be reached by keyboard: "
-                                                      "<b>Tab</b> and arrows, <b>Enter</b> opens");
+        psc_window_set_status(self, "No document.  Everything here can be reached by keyboard: Tab and arrows, Enter opens");
         gtk_label_set_markup(GTK_LABEL(self->hints), "<b>F1</b> keyboard shortcuts");
         return;
     }
@@ -79,7 +84,7 @@ static void show_status(PscWindow *self)
         psc_explain_position(&text, study->analysis, psc_workspace_cursor(self->ws));
     else
         psc_text_add(&text, "This phase has no graph.");
-    gtk_label_set_text(GTK_LABEL(self->status), psc_text_str(&text));
+    psc_window_set_status(self, psc_text_str(&text));
     gtk_label_set_markup(GTK_LABEL(self->hints), self->narrow
                                                      ? "<b>F9</b> lists"
                                                      : "<b>\xe2\x86\x92</b> next op   <b>X</b> next problem   <b>P</b> peak");
@@ -379,9 +384,9 @@ static GtkWidget *status_new(PscWindow *self)
 {
     GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 10);
     gtk_widget_add_css_class(bar, "status");
-    self->status = gtk_label_new(NULL);
-    gtk_label_set_xalign(GTK_LABEL(self->status), 0);
-    gtk_label_set_ellipsize(GTK_LABEL(self->status), PANGO_ELLIPSIZE_END);
+    self->status = gtk_inscription_new(NULL); /* asks for no other size when its text changes, as with each step */
+    gtk_inscription_set_text_overflow(GTK_INSCRIPTION(self->status), GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
+    gtk_inscription_set_min_chars(GTK_INSCRIPTION(self->status), 20);
     gtk_widget_set_hexpand(self->status, TRUE);
     self->hints = gtk_label_new(NULL);
     gtk_widget_add_css_class(self->hints, "dim");

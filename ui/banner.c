@@ -157,8 +157,11 @@ static void psc_banner_init(PscBanner *self)
     add_line(self, WARNING, "!", "warning");
     add_line(self, CLOBBER, "\xe2\x9a\xa0", "clobber");
     add_line(self, RECORDS, "\xe2\x8a\x98", "records");
-    gtk_label_set_ellipsize(GTK_LABEL(self->text[ERROR]), PANGO_ELLIPSIZE_NONE);
-    gtk_label_set_wrap(GTK_LABEL(self->text[ERROR]), TRUE);
+    for (int line = ERROR; line <= WARNING; line++) { /* these may have several lines */
+        gtk_label_set_ellipsize(GTK_LABEL(self->text[line]), PANGO_ELLIPSIZE_NONE);
+        gtk_label_set_wrap(GTK_LABEL(self->text[line]), TRUE);
+        gtk_label_set_wrap_mode(GTK_LABEL(self->text[line]), PANGO_WRAP_WORD_CHAR);
+    }
     GtkWidget *close = gtk_button_new_with_label("Close");
     g_signal_connect_swapped(close, "clicked", G_CALLBACK(psc_banner_clear_error), self);
     gtk_box_append(GTK_BOX(self->line[ERROR]), close);

@@ -207,6 +207,21 @@ def a_click_in_the_curve_of_live_bytes_moves_the_cursor_there():
 
 
 @suite.journey
+def arrows_walk_through_the_buffers_and_brackets_through_their_accesses():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('Down')
+        w.says('TENANTS OF b0')
+        w.keys('Down', 'Down', 'Down')
+        w.says('TENANTS OF b3')
+        w.keys('bracketright')
+        w.at('#2 ')
+        w.says('TENANTS OF b3')
+        w.keys('Up')
+        w.says('TENANTS OF b2')
+
+
+@suite.journey
 def the_saved_plan_is_the_plan_that_is_shown():
     path = os.path.join(os.environ['HOME'], 'saved-plan.json')
     with window(METAL) as w:
@@ -235,13 +250,13 @@ def windows(w):
 @suite.journey
 def an_empty_window_offers_examples_that_open_by_keyboard():
     with window() as w:
-        w.says('No document.')
+        w.get('label', contains='No document.')
         w.tab_to('A chain')
         w.keys('Return')
         w.says('chain.json')
         w.at('Before the first op')
         w.keys('ctrl+w')
-        w.says('No document.')
+        w.get('label', contains='No document.')
 
 
 @suite.journey
