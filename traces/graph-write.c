@@ -36,8 +36,7 @@ static void write_ids(struct psc_json *j, const char *key, const struct psc_grap
     psc_json_end_array(j);
 }
 
-/* The settings that planning needs, for nodes that no file gave: shape and bytes do not follow without them.
- */
+/* The settings that planning needs, for nodes that no file gave: shape and bytes do not follow without them. */
 static void write_made_detail(struct psc_json *j, const struct psc_node_info *node)
 {
     const struct psc_params *p = node->params;

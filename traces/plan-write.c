@@ -179,7 +179,7 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, const stru
                         g->nodes[i].name ? g->nodes[i].name : psc_node_label(g, i, label, sizeof label));
     /* A buffer is known by its id and its backend: of a placed node it is the buffer's. */
     psc_json_put_string(j, "backend",
-                 backend_name(g, placed ? plan->buffers[place->buffer].backend : g->nodes[i].backend));
+                        backend_name(g, placed ? plan->buffers[place->buffer].backend : g->nodes[i].backend));
     psc_json_key(j, "buffer");
     if (placed)
         psc_json_u64(j, plan->buffers[place->buffer].id);

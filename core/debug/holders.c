@@ -41,8 +41,7 @@ static bool is_window(const struct psc_story *story, const struct psc_event *e, 
            e->buffer < story->buffer_n && e->value < story->value_n && e->node < node_n && e->lo < e->hi;
 }
 
-/* The story's windows, those of one buffer in a row, in order of events. at[buffer_n + 1] gets the borders.
- */
+/* The story's windows, those of one buffer in a row, in order of events. at[buffer_n + 1] gets the borders. */
 static struct window *gather(struct psc_arena *scratch, const struct psc_story *story,
                              const uint32_t *split_of, uint32_t node_n, uint32_t *at)
 {

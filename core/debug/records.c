@@ -27,8 +27,8 @@ struct judge {
     struct psc_record_verdict *list;
     uint32_t n;
     struct psc_arena *scratch;
-    uint32_t
-        *alike; /* first record of the same split with the same values, itself when alone or not comparable */
+    uint32_t *alike;  /* first record of the same split with the same values, itself when alone or when not
+                         comparable */
     uint32_t *last;   /* by that first record: the last of them whose node is no view (views write nothing) */
     bool *comparable; /* the record has values, read late */
     uint32_t *shown;  /* [graph->n] record that a replay says shows this node, or PSC_NONE */
@@ -51,8 +51,7 @@ static bool constant(const struct psc_record *r)
     return true;
 }
 
-/* May two different nodes have equal values by right: the same computation, or an op that may change nothing?
- */
+/* May two different nodes have equal values by right: the same computation, or an op that changes nothing? */
 static bool equal_by_right(const struct judge *j, psc_node a, psc_node b)
 {
     psc_node early = a < b ? a : b, late = a < b ? b : a;
@@ -101,8 +100,7 @@ static bool find_groups(struct judge *j, uint32_t *ret_groups)
     return true;
 }
 
-/* ---- which replays do the values allow?
- * --------------------------------------------------------------------------- */
+/* ---- which replays do the values allow? --------------------------------------------------------- */
 
 static uint64_t bytes_key(const struct judge *j, uint32_t i, const struct psc_holder *h)
 {

@@ -61,8 +61,7 @@ const char *psc_verdict_confidence(const struct psc_record_verdict *v);
 struct psc_record_check {
     struct psc_record_verdict *list; /* in the order of step->records; records without a node are skipped */
     uint32_t n, own, overwritten, unknown, group_n;
-    const char
-        *policy; /* which slot policy the file names, or alone fits the values: "lowest" ...; else NULL */
+    const char *policy; /* which slot policy the file names, or alone fits the values: "lowest" ...; else NULL */
 };
 
 /* What is known of a phase whatever its steps hold. Lives in the arena; the phase is borrowed. */
