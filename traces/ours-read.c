@@ -17,10 +17,9 @@ static void read_capture(const struct psc_settings *s, struct psc_phase *phase)
 
 static void read_slots(const struct psc_settings *s, struct psc_phase *phase)
 {
-    static const char *const names[PSC_SLOTS_N] = {"lowest", "fifo", "lifo", "random"};
     const char *text = psc_settings_string(s, "slots");
     for (int i = 0; text && i < PSC_SLOTS_N; i++)
-        if (strcmp(text, names[i]) == 0) {
+        if (strcmp(text, psc_slots_name((enum psc_slots)i)) == 0) {
             phase->slots = (enum psc_slots)i;
             phase->has_slots = i != PSC_SLOTS_RANDOM || psc_settings_u64(s, "slots_seed", &phase->slots_seed);
         }
@@ -92,8 +91,16 @@ static bool is_big(struct psc_slice key)
     return psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events");
 }
 
+/* A setting that says nothing is a warning, too. */
+static void tell_unread(struct psc_slice settings, const char *key, bool read, const char *right,
+                        struct psc_report *report)
+{
+    if (!read && !psc_slice_is_null(psc_slice_find(settings, key)))
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "planscope.%s is not used: %s would be", key, right);
+}
+
 static enum psc_status read_small(struct psc_arena *arena, struct psc_slice ours, struct psc_phase *phase,
-                                  struct psc_error *reterr)
+                                  struct psc_report *report, struct psc_error *reterr)
 {
     struct psc_slice key, v;
     struct psc_text small = {0};
@@ -107,7 +114,12 @@ static enum psc_status read_small(struct psc_arena *arena, struct psc_slice ours
         psc_member_add(&small, key, v);
     }
     psc_text_add(&small, "}");
-    bool ok = !small.failed && read_settings(arena, (struct psc_slice){small.s, small.n}, phase);
+    struct psc_slice settings = {small.s, small.n};
+    bool ok = !small.failed && read_settings(arena, settings, phase);
+    if (ok) {
+        tell_unread(settings, "capture", phase->capture != PSC_CAPTURE_UNKNOWN, "node or split", report);
+        tell_unread(settings, "slots", phase->has_slots, "lowest, fifo, lifo, or random with slots_seed", report);
+    }
     psc_text_release(&small);
     return ok ? PSC_OK : psc_fail_nomem(reterr);
 }
@@ -122,7 +134,7 @@ enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, st
         return PSC_OK;
     }
     struct psc_slice plan = psc_slice_find(ours, "plan"), events = psc_slice_find(ours, "events");
-    enum psc_status status = read_small(arena, ours, phase, reterr);
+    enum psc_status status = read_small(arena, ours, phase, report, reterr);
     if (status == PSC_OK && !psc_slice_is_null(plan))
         status = read_plan(arena, plan, phase, report, reterr);
     if (status == PSC_OK && !psc_slice_is_null(events))
