@@ -121,7 +121,7 @@ struct psc_clobber {
     bool has_read;            /* false: the overlap itself is the fault */
     bool race;                /* the read stands left of the write, but nothing orders them */
     char title[96], detail[96], writer_name[64], writer_number[24], reader_number[24];
-    char first[96], second[96]; /* "1  #425 writes over b3", "2  #429 wants #416, finds #425" */
+    char first[96], second[160]; /* "1  #425 writes over b3", "2  #429 wants #416, finds #425" */
     char believed[64], needed[64], lo[24], hi[24], bytes[32], part[40];
 };
 
