@@ -10,7 +10,7 @@
 struct _PscContextBar {
     GtkBox parent_instance;
     PscWorkspace *ws;
-    GtkWidget *phases, *steps, *strip, *strip_scroller, *tokens_word, *next, *no_steps, *progress, *plan, *plan_word;
+    GtkWidget *phases, *steps, *of_steps, *strip, *strip_scroller, *tokens_word, *next, *no_steps, *progress, *plan, *plan_word;
     GtkStringList *step_names;
     gboolean syncing, narrow;
 };
@@ -155,17 +155,15 @@ static void fill_steps(PscContextBar *self)
     guint old = g_list_model_get_n_items(G_LIST_MODEL(self->step_names));
     if (n < old)
         gtk_string_list_splice(self->step_names, n, old - n, NULL);
-    for (guint i = 0; i < MIN(n, old); i++) { /* "of N" changes while a scan goes on */
-        char *words = g_strdup_printf("Step %u of %u", i + 1, n);
-        if (g_strcmp0(gtk_string_list_get_string(self->step_names, i), words) != 0)
-            gtk_string_list_splice(self->step_names, i, 1, (const char *const[]){words, NULL});
-        g_free(words);
-    }
     for (guint i = old; i < n; i++)
-        gtk_string_list_take(self->step_names, g_strdup_printf("Step %u of %u", i + 1, n));
+        gtk_string_list_take(self->step_names, g_strdup_printf("Step %u", i + 1));
     if (n)
         gtk_drop_down_set_selected(GTK_DROP_DOWN(self->steps), psc_workspace_step_index(self->ws));
     gtk_widget_set_visible(self->steps, n > 0);
+    char *of = g_strdup_printf("of %u", n); /* apart from the names: it grows while the file is read */
+    gtk_label_set_text(GTK_LABEL(self->of_steps), of);
+    gtk_widget_set_visible(self->of_steps, n > 0);
+    g_free(of);
 }
 
 static void step_cb(PscContextBar *self)
@@ -279,6 +277,7 @@ static void psc_context_bar_init(PscContextBar *self)
     self->step_names = gtk_string_list_new(NULL);
     self->steps = gtk_drop_down_new(G_LIST_MODEL(self->step_names), NULL);
     psc_ui_name(self->steps, "Step");
+    self->of_steps = dim_label(NULL);
     self->tokens_word = dim_label("Tokens");
     self->strip = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
     self->strip_scroller = gtk_scrolled_window_new();
@@ -295,6 +294,7 @@ static void psc_context_bar_init(PscContextBar *self)
     psc_ui_name(self->progress, "Reading the rest of the file");
     gtk_box_append(box, self->phases);
     gtk_box_append(box, self->steps);
+    gtk_box_append(box, self->of_steps);
     gtk_box_append(box, self->tokens_word);
     gtk_box_append(box, self->strip_scroller);
     gtk_box_append(box, self->no_steps);

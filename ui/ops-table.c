@@ -182,10 +182,10 @@ static uint32_t selected(PscWorkspace *ws)
 }
 
 static const PscColumn columns[] = {
-    {.title = "#", .width = 38, .right = TRUE, .text = number_text, .compare = number_compare},
-    {.title = "L", .width = 24, .right = TRUE, .text = layer_text, .compare = layer_compare},
+    {.title = "#", .width = 38, .right = TRUE, .counts = TRUE, .text = number_text, .compare = number_compare},
+    {.title = "L", .width = 34, .right = TRUE, .text = layer_text, .compare = layer_compare},
     {.title = "op", .expand = TRUE, .names_row = TRUE, .text = name_text, .compare = name_compare, .style = name_style},
-    {.title = "bytes", .width = 92, .text = bytes_text, .compare = bytes_compare, .bar = bytes_bar},
+    {.title = "bytes", .width = 102, .text = bytes_text, .compare = bytes_compare, .bar = bytes_bar},
     {.title = "in", .width = 40, .text = buffer_text, .compare = buffer_compare},
     {.title = "\xe2\x9a\xa0", .width = 30, .text = flags_text, .compare = flags_compare, .style = flags_style},
 };

@@ -71,6 +71,7 @@ static void psc_table_cell_init(PscTableCell *self)
     /* The cell itself is the label: one accessible a cell, not two. */
     self->text = g_object_new(GTK_TYPE_INSCRIPTION, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
     gtk_inscription_set_text_overflow(GTK_INSCRIPTION(self->text), GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
+    gtk_inscription_set_min_chars(GTK_INSCRIPTION(self->text), 1); /* the column says how wide it is */
     gtk_inscription_set_nat_chars(GTK_INSCRIPTION(self->text), 3);
     gtk_inscription_set_min_lines(GTK_INSCRIPTION(self->text), 1);
     gtk_widget_set_parent(self->text, GTK_WIDGET(self));

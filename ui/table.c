@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #define SCROLL_FRAMES 2
+#define CELL_PADDING 16
+#define DIGIT 8 /* px of a figure at 9 pt */
 
 /* ---- a row, and the lazy list of rows ------------------------------------------------------ */
 
@@ -186,9 +188,25 @@ static int by_sorter(const void *a, const void *b, gpointer data)
     return self->probe[0]->index < self->probe[1]->index ? -1 : 1;
 }
 
+static void fit_numbers(PscTable *self, uint32_t count)
+{
+    int digits = 1;
+    for (uint32_t rest = count; rest >= 10; rest /= 10)
+        digits++;
+    GListModel *columns = gtk_column_view_get_columns(GTK_COLUMN_VIEW(self->view));
+    for (guint i = 0; i < self->kind->column_n; i++) {
+        if (!self->kind->columns[i].counts)
+            continue;
+        GtkColumnViewColumn *column = g_list_model_get_item(columns, i);
+        gtk_column_view_column_set_fixed_width(column, MAX(self->kind->columns[i].width, CELL_PADDING + digits * DIGIT));
+        g_object_unref(column);
+    }
+}
+
 void psc_table_reload(PscTable *self)
 {
     uint32_t count = self->kind->count(self->ws);
+    fit_numbers(self, count);
     uint32_t *order = g_new(uint32_t, (gsize)count + 1);
     guint n = 0;
     gboolean all = !self->filter || psc_filter_is_empty(self->filter) || !self->kind->match;

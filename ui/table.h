@@ -24,6 +24,7 @@ typedef struct {
     const char *title;
     int width;
     gboolean expand, right;
+    gboolean counts;    /* its text is a row number: as wide as the number of rows needs, width at least */
     gboolean names_row; /* its text is the accessible name of the row */
     void (*text)(PscWorkspace *ws, uint32_t row, struct psc_text *out);
     int (*compare)(PscWorkspace *ws, uint32_t a, uint32_t b); /* NULL: by row number */
