@@ -273,6 +273,13 @@ def zero_bytes_are_no_json():
 
 
 @test
+def a_place_is_said_once():
+    for content in (b'{"format":"minfer-trace","phases":[{]}', b'{"phases":[' + b'[' * 2000):
+        said = refused(content, 'byte')
+        check('at line' not in said and said.count('byte') == 1, said)
+
+
+@test
 def what_is_not_json_is_refused_with_its_place():
     for text in ('hello', '<html></html>', '{"format": minfer}', '{"a" 1}', "{'format': 'minfer-graph'}", '[1, 2',
                  '{"format":"minfer-graph",}'):

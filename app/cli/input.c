@@ -10,12 +10,35 @@
 
 /* ---- complaints ----------------------------------------------------------------------------- */
 
-/* Readers begin their sentences with the file's name, for the window; here the path stands before it. */
-static const char *without_name(const char *path, const char *sentence)
+static const char *without(const char *name, const char *sentence)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t n = strlen(name);
     return n && !strncmp(sentence, name, n) && !strncmp(sentence + n, ": ", 2) ? sentence + n + 2 : sentence;
+}
+
+/* Sentences begin with the file's name, for the window; here the path stands before it. */
+static const char *without_name(const char *path, const char *sentence)
+{
+    const char *slash = strrchr(path, '/');
+    return without(slash ? slash + 1 : path, without(path, sentence));
+}
+
+/* They say where in the file, too, and here `path:line:column` does. */
+static void add_without_place(struct psc_text *out, const char *sentence, uint64_t line, uint64_t column, uint64_t byte)
+{
+    char place[96];
+    snprintf(place, sizeof place, " at line %" PRIu64 ", column %" PRIu64 " (byte %" PRIu64 ")", line, column, byte);
+    const char *at = line ? strstr(sentence, place) : NULL;
+    if (!at || at == sentence || at[-1] == ':') {
+        cli_add_safe(out, sentence);
+        return;
+    }
+    struct psc_text head = {0};
+    psc_text_add_n(&head, sentence, (size_t)(at - sentence));
+    cli_add_safe(out, psc_text_str(&head));
+    cli_add_safe(out, at + strlen(place));
+    psc_text_addf(out, " (byte %" PRIu64 ")", byte);
+    psc_text_release(&head);
 }
 
 static void complain(const char *path, uint64_t line, uint64_t column, uint64_t byte, const char *sentence)
@@ -32,7 +55,7 @@ static void complain(const char *path, uint64_t line, uint64_t column, uint64_t 
             psc_text_addf(&text, ":%" PRIu64, column);
         psc_text_add(&text, ": ");
     }
-    cli_add_safe(&text, sentence);
+    add_without_place(&text, sentence, line, column, byte);
     if (line && byte != UINT64_MAX && !strstr(sentence, "byte"))
         psc_text_addf(&text, " (byte %" PRIu64 ")", byte);
     psc_text_add(&text, "\n");
