@@ -23,6 +23,7 @@ struct _PscWindow {
     PscOpening *opening; /* NULL when none is under way */
     GMenu *recent_menu;
     guint play;          /* timer, 0 when paused */
+    PscRoom room;        /* of the context bar */
     gboolean narrow, lists_hidden_by_width, syncing;
 };
 

@@ -8,6 +8,8 @@
 #include "ui/palette.h"
 
 #define NARROW 1180 /* px under which the lists hide and the bars shorten */
+#define ROOM_SOME 1300 /* px from which the context bar has room for the plan in words */
+#define ROOM_ALL 1520  /* and for all five logits */
 
 G_DEFINE_FINAL_TYPE(PscWindow, psc_window, GTK_TYPE_APPLICATION_WINDOW)
 
@@ -148,7 +150,7 @@ static gboolean fit_width_cb(gpointer data)
         self->lists_hidden_by_width = FALSE;
     }
     psc_stepper_set_narrow(PSC_STEPPER(self->stepper), narrow);
-    psc_context_bar_set_narrow(PSC_CONTEXT_BAR(self->context), narrow);
+    psc_context_bar_set_room(PSC_CONTEXT_BAR(self->context), self->room);
     gtk_widget_set_visible(self->axis_words, !narrow);
     gtk_label_set_max_width_chars(GTK_LABEL(self->title), narrow ? 16 : 40);
     gtk_widget_set_size_request(self->inspector, narrow ? 252 : 320, -1);
@@ -162,8 +164,10 @@ static void psc_window_size_allocate(GtkWidget *widget, int width, int height, i
 {
     PscWindow *self = PSC_WINDOW(widget);
     gboolean narrow = width < NARROW;
-    if (narrow != self->narrow) {
+    PscRoom room = width < ROOM_SOME ? PSC_ROOM_SMALL : width < ROOM_ALL ? PSC_ROOM_SOME : PSC_ROOM_ALL;
+    if (narrow != self->narrow || room != self->room) {
         self->narrow = narrow;
+        self->room = room;
         g_idle_add_full(G_PRIORITY_HIGH_IDLE, fit_width_cb, g_object_ref(self), g_object_unref);
     }
     GTK_WIDGET_CLASS(psc_window_parent_class)->size_allocate(widget, width, height, baseline);
@@ -417,6 +421,7 @@ static void psc_window_init(PscWindow *self)
 {
     GMenu *examples, *lessons;
     self->ws = psc_workspace_new();
+    self->room = PSC_ROOM_ALL;
     gtk_window_set_default_size(GTK_WINDOW(self), 1400, 900);
     gtk_widget_set_size_request(GTK_WIDGET(self), 860, 480);
     gtk_window_set_titlebar(GTK_WINDOW(self), header_new(self, &examples, &lessons));

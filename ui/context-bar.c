@@ -12,7 +12,8 @@ struct _PscContextBar {
     PscWorkspace *ws;
     GtkWidget *phases, *steps, *of_steps, *strip, *strip_scroller, *tokens_word, *next, *no_steps, *progress, *plan, *plan_word;
     GtkStringList *step_names;
-    gboolean syncing, narrow;
+    PscRoom room;
+    gboolean syncing;
 };
 
 G_DEFINE_FINAL_TYPE(PscContextBar, psc_context_bar, GTK_TYPE_BOX)
@@ -145,7 +146,7 @@ static void fill_strip(PscContextBar *self)
     }
     gboolean useful = said || shown > 1;
     gtk_widget_set_visible(self->strip_scroller, useful);
-    gtk_widget_set_visible(self->tokens_word, useful && !self->narrow);
+    gtk_widget_set_visible(self->tokens_word, useful && self->room == PSC_ROOM_ALL);
     gtk_widget_set_visible(self->no_steps, psc_workspace_study(self->ws) && all == 0);
 }
 
@@ -176,9 +177,10 @@ static void step_cb(PscContextBar *self)
 /* The five likeliest next tokens: a bar and per cent each. The file has only their ids. */
 static void fill_next(PscContextBar *self)
 {
+    static const guint logits[] = {[PSC_ROOM_SMALL] = 1, [PSC_ROOM_SOME] = 3, [PSC_ROOM_ALL] = 5};
     clear_box(self->next);
     PscRecords *records = psc_workspace_records(self->ws);
-    guint n = records ? MIN(records->step.top_n, self->narrow ? 1u : 5u) : 0;
+    guint n = records ? MIN(records->step.top_n, 5u) : 0;
     gtk_widget_set_visible(self->next, n > 0);
     if (!n)
         return;
@@ -187,6 +189,12 @@ static void fill_next(PscContextBar *self)
     for (guint i = 0; i < n; i++) {
         const struct psc_logit *top = &records->step.top[i];
         char *text = g_strdup_printf("%" G_GINT64_FORMAT, top->id), *part = g_strdup_printf("%.1f %%", top->p * 100);
+        g_string_append_printf(words, " %s %s", text, part);
+        if (i >= logits[self->room]) { /* only in the tooltip and for assistive tools */
+            g_free(text);
+            g_free(part);
+            continue;
+        }
         GtkWidget *bar = gtk_drawing_area_new();
         gtk_widget_set_size_request(bar, MAX(2, (int)(48 * CLAMP(top->p, 0, 1))), 8);
         gtk_widget_set_valign(bar, GTK_ALIGN_CENTER);
@@ -194,7 +202,6 @@ static void fill_next(PscContextBar *self)
         gtk_box_append(GTK_BOX(self->next), gtk_label_new(text));
         gtk_box_append(GTK_BOX(self->next), bar);
         gtk_box_append(GTK_BOX(self->next), gtk_label_new(part));
-        g_string_append_printf(words, " %s %s", text, part);
         g_free(text);
         g_free(part);
     }
@@ -237,13 +244,13 @@ void psc_context_bar_open_plan(PscContextBar *self)
     psc_plan_menu_open(PSC_PLAN_MENU(self->plan));
 }
 
-void psc_context_bar_set_narrow(PscContextBar *self, gboolean narrow)
+void psc_context_bar_set_room(PscContextBar *self, PscRoom room)
 {
-    if (self->narrow == narrow)
+    if (self->room == room)
         return;
-    self->narrow = narrow;
-    psc_plan_menu_set_narrow(PSC_PLAN_MENU(self->plan), narrow);
-    gtk_widget_set_visible(self->plan_word, !narrow);
+    self->room = room;
+    psc_plan_menu_set_narrow(PSC_PLAN_MENU(self->plan), room == PSC_ROOM_SMALL);
+    gtk_widget_set_visible(self->plan_word, room != PSC_ROOM_SMALL);
     fill_next(self);
     fill_strip(self);
 }
@@ -269,6 +276,7 @@ static GtkWidget *dim_label(const char *text)
 static void psc_context_bar_init(PscContextBar *self)
 {
     GtkBox *box = GTK_BOX(self);
+    self->room = PSC_ROOM_ALL;
     gtk_box_set_spacing(box, 8);
     gtk_widget_add_css_class(GTK_WIDGET(self), "context-bar");
     self->phases = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);

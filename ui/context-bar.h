@@ -11,6 +11,7 @@ G_DECLARE_FINAL_TYPE(PscContextBar, psc_context_bar, PSC, CONTEXT_BAR, GtkBox)
 
 GtkWidget *psc_context_bar_new(PscWorkspace *ws);
 void psc_context_bar_open_plan(PscContextBar *self); /* the popover with the plan's options */
-void psc_context_bar_set_narrow(PscContextBar *self, gboolean narrow); /* hides all but the first logit */
+typedef enum { PSC_ROOM_SMALL, PSC_ROOM_SOME, PSC_ROOM_ALL } PscRoom;
+void psc_context_bar_set_room(PscContextBar *self, PscRoom room); /* 1, 3 or 5 logits; SMALL: short words */
 
 #endif
