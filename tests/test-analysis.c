@@ -148,8 +148,8 @@ static void test_places(void)
         "No buffer: nothing reads it and it is not an output.",
         "New buffer b2: no idle buffer of the 1.00 KiB class.",
         "A view of #4 m from byte 8: moves nothing, owns nothing.",
-        "Reused. b1 was idle since #5 v; before that it held #2 s. Lowest free slot of the 1.00 KiB class.",
-        "Reused. b2 was idle since #7 o; before that it held #4 m. Lowest free slot of the 1.00 KiB class.",
+        "Reused. b1 held #2 s, last needed by #4 m. Lowest free slot of the 1.00 KiB class.",
+        "Reused. b2 held #4 m, last needed by #6 r. Lowest free slot of the 1.00 KiB class.",
     };
     struct psc_arena arena = {0};
     struct psc_phase phase = {.kind = "decode", .graph = small(&arena)};

@@ -29,13 +29,13 @@ static void say_reused(struct psc_text *out, const struct psc_graph *g, const st
 {
     psc_text_add(out, "Reused. ");
     psc_say_buffer(out, &plan->buffers[place->buffer]);
-    psc_text_add(out, " was idle since ");
-    if (node_at(plan, place->b) == PSC_NONE)
-        psc_text_add(out, "the fill");
-    else
-        psc_say_node(out, g, node_at(plan, place->b));
-    psc_text_add(out, "; before that it held ");
+    psc_text_add(out, " held ");
     psc_say_node_layer(out, g, (psc_node)place->a);
+    psc_node last = node_at(plan, place->b - 1); /* the sweep that freed it came one position later */
+    if (last != PSC_NONE && last != place->a) {
+        psc_text_add(out, ", last needed by ");
+        psc_say_node(out, g, last);
+    }
     psc_text_addf(out, ". %s of ", slot_word(plan->options.slots));
     say_class(out, plan, plan->buffers[place->buffer].bytes);
     if (place->c > 1)

@@ -13,8 +13,8 @@ void psc_explain_finding(struct psc_text *out, const struct psc_analysis *a, con
 /* What was believed against what is: "planner counted lives in topological order: last read of #416 at place
  * 420; executed order reads it at op 429", several sentences. */
 void psc_explain_finding_more(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f);
-/* Why a node lies where it lies: "Reused. b9 was idle since #108 ... Lowest free slot of the 48 KiB class; b10
- * was free too." "No buffer: nothing reads it and it is not an output." */
+/* Why a node lies where it lies: "Reused. b9 held #106 ffn_up, last needed by #108 mul. Lowest free slot of
+ * the 48 KiB class; 1 more was free too." "No buffer: nothing reads it and it is not an output." */
 void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_node node);
 /* One refused alternative: "Not in place: a matmul reads its input to the end." */
 void psc_explain_refused(struct psc_text *out, const struct psc_analysis *a, psc_node node, const struct psc_refused *r);
