@@ -267,16 +267,20 @@ static enum psc_status place_node(struct resolving *r, psc_node i, struct psc_er
         psc_sketch_place_region(&r->sketch, i);
         return PSC_OK;
     }
+    bool given = r->given[i] != PSC_NONE;
+    bool unread = !node->reader_n && !node->is_output && !psc_node_is_filled(node);
+    if (unread && node->parent == PSC_NONE && (!given || !node->bytes)) {
+        r->sketch.places[i].reason = PSC_WHY_DEAD;
+        return PSC_OK;
+    }
     if (!node->bytes) {
         r->sketch.places[i].reason = PSC_WHY_EMPTY;
         return PSC_OK;
     }
     if (node->parent != PSC_NONE)
         return place_view(r, i, reterr);
-    if (r->given[i] == PSC_NONE) {
-        r->sketch.places[i].reason = node->reader_n || node->is_output ? PSC_WHY_NONE : PSC_WHY_DEAD;
-        return PSC_OK;
-    }
+    if (!given)
+        return PSC_OK; /* reason NONE: whoever reads it is told */
     status = place_as_given(r, i, reterr);
     if (!status)
         find_operand(r, i);

@@ -413,5 +413,25 @@ def exported_graphs_read_back_as_they_were():
         equal(good('plan', out, '--json').json, good('plan', path, '--json').json, 'its plan')
 
 
+@test
+def a_trace_takes_its_plan_along():
+    for rng in rounds('along'):
+        doc = make(rng)
+        path = save(doc)
+        out = os.path.join(os.path.dirname(path), 'along.json')
+        options = rng.choice(OPTIONS)
+        good('export', path, '--format', 'minfer-trace', '-o', out, *options)
+        plan, again = (good('plan', *a, '--json').json for a in ((path, *options), (out,)))
+        for key in ('figures', 'peak', 'placements', 'splits'):
+            equal(again[key], plan[key], f'{key} of {options}')
+        first, second = (run('check', *a, '--json') for a in ((path, *options), (out,)))
+        equal(second.status, first.status, f'{options}: {second.err}')
+        equal([(f['kind'], f['victim'], f['writer'], f['reader'], f['bytes']) for f in second.json['findings']],
+              [(f['kind'], f['victim'], f['writer'], f['reader'], f['bytes']) for f in first.json['findings']])
+        good('export', path, '--format', 'plan', '-o', out, *options)
+        with open(out, encoding='utf-8') as file:
+            equal(json.load(file), plan, 'an exported plan')
+
+
 if __name__ == '__main__':
     main()
