@@ -69,8 +69,11 @@ static void chosen_cb(GtkNativeDialog *dialog, int response, struct ask *ask)
     GFile *file = response == GTK_RESPONSE_ACCEPT ? gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog)) : NULL;
     char *path = file ? g_file_get_path(file) : NULL;
     struct psc_error error = {0};
-    if (path && psc_workspace_study(ask->window->ws) && ask->write(ask->window, path, &error) != PSC_OK)
-        psc_banner_show_error(PSC_BANNER(ask->window->banner), "That could not be saved.", error.text);
+    if (path && psc_workspace_study(ask->window->ws) && ask->write(ask->window, path, &error) != PSC_OK) {
+        char *what = g_strdup_printf("%s could not be saved.", path);
+        psc_banner_show_error(PSC_BANNER(ask->window->banner), what, error.text);
+        g_free(what);
+    }
     g_free(path);
     g_clear_object(&file);
     g_object_unref(ask->window);

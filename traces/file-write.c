@@ -33,7 +33,7 @@ enum psc_status psc_file_write(const char *path, const char *bytes, size_t n, st
         FILE *f = fopen(path, "wb");
         bool ok = f && fwrite(bytes, 1, n, f) == n;
         ok = f && fclose(f) == 0 && ok;
-        return ok ? PSC_OK : psc_fail(reterr, PSC_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
+        return ok ? PSC_OK : psc_fail(reterr, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
     }
     psc_text_addf(&temporary, "%s.%ld.tmp", path, (long)getpid());
     if (temporary.failed) {
@@ -44,11 +44,11 @@ enum psc_status psc_file_write(const char *path, const char *bytes, size_t n, st
     if (fd >= 0 && replaces) /* a file that is replaced keeps who may read it, if we may say so */
         (void)!fchmod(fd, info.st_mode & 07777);
     if (fd < 0 || !write_all(fd, bytes, n) || fsync(fd) != 0)
-        status = psc_fail(reterr, PSC_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
+        status = psc_fail(reterr, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
     if (fd >= 0 && close(fd) != 0 && status == PSC_OK)
-        status = psc_fail(reterr, PSC_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
+        status = psc_fail(reterr, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
     if (status == PSC_OK && rename(temporary.s, path) != 0)
-        status = psc_fail(reterr, PSC_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
+        status = psc_fail(reterr, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
     if (status != PSC_OK && fd >= 0)
         unlink(temporary.s);
     psc_text_release(&temporary);

@@ -61,7 +61,8 @@ enum psc_status psc_plan_read_memory(struct psc_arena *arena, const char *name, 
 enum psc_status psc_plan_write_csv(const struct psc_graph *graph, const struct psc_plan *plan,
                                    struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;
 
-/* Writes bytes to path through a temporary file and a rename, so that no half file is ever left. */
+/* Writes bytes to path through a temporary file and a rename, so that no half file is ever left. The sentence of an
+ * error says why; the caller, who knows the path, names it. */
 enum psc_status psc_file_write(const char *path, const char *bytes, size_t n,
                                struct psc_error *reterr) PSC_MUST_CHECK;
 
