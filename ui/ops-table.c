@@ -187,7 +187,7 @@ static const PscColumn columns[] = {
     {.title = "op", .expand = TRUE, .names_row = TRUE, .text = name_text, .compare = name_compare, .style = name_style},
     {.title = "bytes", .width = 102, .text = bytes_text, .compare = bytes_compare, .bar = bytes_bar},
     {.title = "in", .width = 40, .text = buffer_text, .compare = buffer_compare},
-    {.title = "\xe2\x9a\xa0", .width = 30, .text = flags_text, .compare = flags_compare, .style = flags_style},
+    {.title = "\xe2\x9a\xa0", .width = 42, .text = flags_text, .compare = flags_compare, .style = flags_style},
 };
 const PscTableKind psc_ops_table = {
     .label = "Ops", .columns = columns, .column_n = G_N_ELEMENTS(columns), .count = count, .match = match,

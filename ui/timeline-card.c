@@ -52,6 +52,8 @@ static const char *fate(const struct psc_history *h, const struct psc_tenancy *t
 {
     if (t->next_version != PSC_NONE)
         return "";
+    if (t->next_tenant != PSC_NONE && h->tenancies[t->next_tenant].first <= t->last)
+        return ", after the next one took its bytes";
     if (t->end > (int32_t)h->story->position_n)
         return ", kept to the end of the run";
     return t->end > t->last + 1 ? ", kept beyond it" : ", free after it";
