@@ -226,11 +226,6 @@ static const struct option {
 };
 #define OPTION_N (sizeof options / sizeof *options)
 
-const char *cli_command_name(enum cli_command command)
-{
-    return commands[command].name;
-}
-
 /* ---- help ----------------------------------------------------------------------------------- */
 
 static void add_faults(struct psc_text *out)

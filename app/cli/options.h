@@ -39,7 +39,6 @@ struct cli_options { /* all strings are borrowed from argv */
 /* PSC_ERR_USAGE with a sentence and a hint. */
 enum psc_status cli_options_parse(struct cli_options *ret, int argc, char **argv, struct psc_error *reterr) PSC_MUST_CHECK;
 
-const char *cli_command_name(enum cli_command command);
 /* Help of the program, or of one command (CLI_COMMAND_N: of the program). */
 void cli_add_help(struct psc_text *out, enum cli_command command);
 

@@ -36,14 +36,6 @@ void cli_add_number(struct psc_text *out, uint64_t n)
     psc_text_add(out, psc_thousands(n, buf, sizeof buf));
 }
 
-void cli_add_bytes(struct psc_text *out, uint64_t bytes)
-{
-    char buf[32];
-    psc_text_addf(out, "%s B", psc_thousands(bytes, buf, sizeof buf));
-    if (bytes >= 1024)
-        psc_text_addf(out, " (%s)", psc_bytes_text(bytes, buf, sizeof buf));
-}
-
 /* Code points, which is close enough to columns for the scripts that names are written in. */
 static size_t width(const char *s)
 {

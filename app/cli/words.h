@@ -17,8 +17,6 @@
 void cli_add_safe(struct psc_text *out, const char *s); /* NULL adds nothing */
 /* "1,234,567" */
 void cli_add_number(struct psc_text *out, uint64_t n);
-/* "31,671,296 B (30.2 MiB)" */
-void cli_add_bytes(struct psc_text *out, uint64_t bytes);
 
 #define CLI_COLUMNS_MAX 12u
 struct cli_table {

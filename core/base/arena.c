@@ -14,11 +14,6 @@ struct psc_arena_block {
     size_t pad[2]; /* keeps the payload aligned to 16 */
 };
 
-void psc_arena_init(struct psc_arena *arena)
-{
-    memset(arena, 0, sizeof *arena);
-}
-
 static void drop_until(struct psc_arena *arena, const struct psc_arena_block *keep)
 {
     while (arena->head != keep) {

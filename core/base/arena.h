@@ -21,7 +21,7 @@ struct psc_arena_mark {
     size_t used;
 };
 
-void psc_arena_init(struct psc_arena *arena);    /* {0} is the same */
+/* {0} is an empty arena. */
 void psc_arena_release(struct psc_arena *arena); /* frees all; the arena is empty and usable */
 
 /* NULL when the heap is exhausted or n * size overflows. Size 0 gives a valid pointer. */

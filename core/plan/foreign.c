@@ -1,4 +1,4 @@
-/* A plan from elsewhere: names resolved against the graph, nothing believed. */
+/* A plan from elsewhere: names resolved against the graph, lives as the graph's readers need them. */
 #include "core/base/hash.h"
 #include "core/plan/sketch.h"
 
