@@ -22,6 +22,21 @@ struct psc_record {
     uint32_t value_n, nonfinite;
     /* The exact text of the four statistics as bits, for grouping: equal groups are equal records. */
     uint64_t stats_hash, values_hash;
+    bool has_hash;               /* our own runs: hash of the whole value when it was written */
+    uint64_t hash;
+};
+/* Rows of a layer's regions that a node wrote or read in a step; several entries when they are no single run. */
+struct psc_kv_rows {
+    psc_node node;
+    int32_t layer;
+    bool is_write;
+    uint32_t lo, hi;             /* rows (cells) of K and V, half-open */
+};
+/* A read that saw other bytes than its value had when it was written. */
+struct psc_hash_break {
+    psc_node reader, value;      /* reader PSC_NONE: the host; value: the producer */
+    uint32_t operand;
+    uint64_t expected, found;
 };
 struct psc_logit { int64_t id; double p; };
 struct psc_step {
@@ -32,6 +47,12 @@ struct psc_step {
     uint32_t top_n;
     const struct psc_record *records; /* in execution order (stable); sparse */
     uint32_t record_n;
+    const struct psc_kv_rows *kv; /* in execution order; NULL when the file does not say */
+    uint32_t kv_n;
+    const struct psc_hash_break *breaks;
+    uint32_t break_n;
+    bool hashed;                 /* hashes were taken: no break means that every read saw what was written */
+    const struct psc_story *story; /* recorded events of this step when they are not the phase's; else NULL */
     const char *unreadable;      /* NULL, or the sentence why this step could not be read */
 };
 
@@ -40,6 +61,12 @@ enum psc_capture { PSC_CAPTURE_UNKNOWN, PSC_CAPTURE_NODE, PSC_CAPTURE_SPLIT };
 enum psc_slots { PSC_SLOTS_LOWEST, PSC_SLOTS_FIFO, PSC_SLOTS_LIFO, PSC_SLOTS_RANDOM, PSC_SLOTS_N };
 
 struct psc_plan; /* core/plan/plan.h: core/doc only carries the pointer */
+
+struct psc_kv_layout {
+    uint32_t layers, rows;       /* rows of every region: n_ctx */
+    uint64_t width, row_bytes;   /* elements and bytes of a row of K (V is alike) */
+    const char *format;          /* "f32", "f16", "q8_0" */
+};
 
 struct psc_phase {
     const char *kind;            /* "prefill", "decode" or whatever the file says; "" when absent */
@@ -50,6 +77,7 @@ struct psc_phase {
     bool has_slots;              /* the file says which slot policy the engine used */
     enum psc_slots slots;
     uint64_t slots_seed;
+    const struct psc_kv_layout *kv; /* regions of our own runs, or NULL */
     const char *true_backend;    /* name behind "metal" in our own runs, or NULL */
     const char *lesson[3];       /* teaching graphs: question, where to look, answer; or NULL */
     const char *note;            /* one line on what to look at, or NULL */

@@ -1,0 +1,58 @@
+/* core/run/recorder.h: what happened in a run, kept while it happens, and made a document at its end.
+ *
+ * The recorder is a sink. While the run goes on it stores fixed-size binary records (events, rows, probe results) and
+ * decides nothing: tokens and numbers are the same with and without it. Afterwards psc_recorder_doc makes a document:
+ *
+ *     phase       graph and plan as executed, story = the recorded events of its first step
+ *     step        token, text, top five; records (statistics and samples); rows written and read of every layer;
+ *                 its own story only when its events differ from the phase's first step (other buffers, other order)
+ *     hashes      of every value when written and when read; a read that sees other bytes than were written is a
+ *                 mismatch: that is how a finding is confirmed
+ *
+ * Cost aimed at: statistics and samples at most 5 % of decode speed, hashes at most 10 %.
+ */
+#ifndef PSC_CORE_RUN_RECORDER_H
+#define PSC_CORE_RUN_RECORDER_H
+
+#include "core/doc/doc.h"
+#include "core/run/session.h"
+
+struct psc_recorder_options {
+    bool events;              /* events and rows: needed for stories, cheap */
+    bool values;              /* statistics and samples of every node that minfer records (no KV nodes, no dead nodes) */
+    bool hashes;              /* of every value when written and of every operand when read */
+    bool contents;            /* the full bytes of every recorded node, streamed to `content` */
+    enum psc_capture capture; /* values are read after each node, or at the end of its split; UNKNOWN: per node */
+    /* Streams contents: called in order from the running thread. */
+    bool (*content)(void *ctx, uint32_t step, psc_node node, const void *bytes, uint64_t n);
+    void *content_ctx;
+};
+
+struct psc_recorder; /* opaque */
+enum psc_status psc_recorder_new(const struct psc_recorder_options *options, struct psc_recorder **ret,
+                                 struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_recorder_free(struct psc_recorder *r); /* NULL is fine */
+/* Valid until the recorder is freed. */
+const struct psc_sink *psc_recorder_sink(struct psc_recorder *r);
+
+/* The executions that follow belong to a phase of this kind ("prefill", "decode"); the same kind again goes on with it. */
+enum psc_status psc_recorder_phase(struct psc_recorder *r, const char *kind, struct psc_error *reterr) PSC_MUST_CHECK;
+/* About the execution that just ended. text: valid UTF-8, copied. */
+enum psc_status psc_recorder_step(struct psc_recorder *r, bool has_token, int64_t token, const char *text,
+                                  const struct psc_logit *top, uint32_t top_n, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* Reads whose bytes hashed differently from what their value was when it was written. */
+struct psc_mismatch {
+    uint32_t step;
+    psc_node reader, value;   /* value's producer; PSC_NONE reader: the host's export */
+    uint32_t operand;
+    uint64_t expected, found;
+};
+uint32_t psc_recorder_mismatch_n(const struct psc_recorder *r);
+const struct psc_mismatch *psc_recorder_mismatches(const struct psc_recorder *r);
+
+/* Makes the document; the recorder is empty afterwards. model, prompt: copied, may be NULL. */
+enum psc_status psc_recorder_doc(struct psc_recorder *r, const char *model, const char *prompt, struct psc_doc **ret,
+                                 struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,135 @@
+/* core/run/session.h: everything that outlives one forward pass.
+ *
+ *     session
+ *       backends    opened once; one pool each, one id space each
+ *       regions     K and V of every layer, made on first mention, kept until the end
+ *       staging     copies across backends, keyed by (graph, node, destination), never recycled
+ *       cache       at most 8 mapped graphs, most recent first, keyed by their parameters
+ *
+ *     psc_session_new(apis, n, &options, &s)
+ *     psc_session_use(s, &key, build_cb, ctx)      hit: re-map; miss: build, assign, fuse, plan, map
+ *     psc_session_fill(s, "token_ids", ids, n)     by name, length equal to the node's
+ *     psc_session_execute(s, sink)
+ *     psc_session_read(s, node, ...)               after execute every buffer is final
+ *
+ * Ids, addresses and sizes of buffers never change until the session is freed; a generation counts how often a buffer
+ * was given out. The scheduler (core/run/schedule.c) borrows all of this and owns nothing.
+ */
+#ifndef PSC_CORE_RUN_SESSION_H
+#define PSC_CORE_RUN_SESSION_H
+
+#include "core/plan/plan.h"
+#include "core/run/backend.h"
+#include "core/run/sink.h"
+
+#define PSC_CACHE_GRAPHS 8u
+
+enum psc_recycled { PSC_RECYCLED_KEPT, PSC_RECYCLED_ZEROED, PSC_RECYCLED_POISONED, PSC_RECYCLED_N };
+
+/* Identity of a graph: whatever selects topology, kernels or layout. Positions, token ids and the number of sequences
+ * are data and stand nowhere here. Compared field by field. */
+struct psc_graph_key {
+    uint32_t n_tokens, n_out, n_ctx;
+    bool decode, explicit_span, kv_map, fuse_qkv, fuse_ffn;
+    enum psc_kv_format kv_format;
+    uint64_t assignment;      /* hash of the backend spec */
+    uint64_t weights_version; /* 1 */
+};
+/* Makes the graph of a key, assigned to backends and fused, in the arena. */
+typedef enum psc_status (*psc_graph_build_fn)(void *ctx, struct psc_arena *arena, const struct psc_graph_key *key,
+                                              struct psc_graph **ret, struct psc_error *reterr);
+/* Weight of a name, or NULL. */
+typedef const struct psc_weight *(*psc_weight_fn)(void *ctx, const char *name);
+
+struct psc_session_options {
+    const struct psc_planner *planner;   /* NULL: pool */
+    struct psc_plan_options plan;
+    struct psc_backend_config config;
+    enum psc_recycled recycled;
+    bool snapshot;                       /* see psc_call.snapshot */
+    bool sync_copies;                    /* blocking staged copies */
+    bool replay;                         /* capture and replay where the backend can */
+    unsigned call_faults;                /* enum psc_call_fault */
+    uint64_t run_faults;                 /* enum psc_run_fault bits: defects of session and scheduler */
+    uint64_t budget;                     /* bytes a backend may use; UINT64_MAX: no explicit one */
+    uint32_t n_ctx;                      /* rows of every KV region; 0: as the graph's nodes say */
+    enum psc_kv_format kv_format;
+    psc_weight_fn weight;
+    void *weight_ctx;
+};
+
+/* Defects of session, staging and scheduler, from the bug lab. */
+enum psc_run_fault {
+    PSC_RUN_L7,  /* staging is taken from the free list */
+    PSC_RUN_L8,  /* staging moves the node's own mapping to the consumer's backend */
+    PSC_RUN_L9,  /* one staging entry a node, whoever asks */
+    PSC_RUN_L10, /* a staged copy is read without its wait */
+    PSC_RUN_L11, /* staging is dropped and made again at every rebuild */
+    PSC_RUN_L13, /* a layer asked for again with another size silently keeps its old regions */
+    PSC_RUN_L15, /* a position beyond n_ctx is not refused */
+    PSC_RUN_L17, /* an input that nobody filled is no error */
+    PSC_RUN_H5,  /* the budget counts a new class although an idle slot would serve */
+    PSC_RUN_H6,  /* a failed re-map drops the cached graph */
+    PSC_RUN_N
+};
+
+struct psc_session; /* opaque */
+
+/* apis: borrowed, in registry order; backends are opened when a graph first uses them (or by psc_session_open). */
+enum psc_status psc_session_new(const struct psc_backend_api *const *apis, uint32_t api_n,
+                                const struct psc_session_options *options, struct psc_session **ret,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_session_free(struct psc_session *s); /* NULL is fine */
+
+/* Makes the graph of the key current and mapped. On failure the cache, the mapping and the current graph are as before.
+ * build may be NULL when the key is known to be cached. */
+enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_key *key, psc_graph_build_fn build, void *ctx,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* Fills an input of the current graph by name. n counts elements and must be the node's; words are bit patterns. */
+enum psc_status psc_session_fill(struct psc_session *s, const char *name, const void *words, uint64_t n,
+                                 struct psc_error *reterr) PSC_MUST_CHECK;
+/* Runs the current graph. Every input must have been filled since it was mapped. sink may be NULL. */
+enum psc_status psc_session_execute(struct psc_session *s, const struct psc_sink *sink, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Copies the node's window (its own bytes, not its buffer's). n counts 4-byte words and must be the node's. */
+enum psc_status psc_session_read(struct psc_session *s, psc_node node, void *words, uint64_t n,
+                                 struct psc_error *reterr) PSC_MUST_CHECK;
+/* Rows [lo, hi) of K (slot 0) or V (1) of a layer, as they are stored. */
+enum psc_status psc_session_read_rows(struct psc_session *s, int32_t layer, unsigned slot, uint32_t lo, uint32_t hi,
+                                      void *to, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_session_write_rows(struct psc_session *s, int32_t layer, unsigned slot, uint32_t lo, uint32_t hi,
+                                       const void *from, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- what is there now */
+const struct psc_graph *psc_session_graph(const struct psc_session *s);  /* current, NULL before the first use */
+const struct psc_plan *psc_session_plan(const struct psc_session *s);    /* of the current graph; buffer ids are the pools' */
+uint32_t psc_session_backend_n(const struct psc_session *s);             /* as apis */
+struct psc_pool_figures {
+    uint32_t buffers, idle, regions, staging;
+    uint64_t pool_bytes, live_bytes, peak_live_bytes, region_bytes, staging_bytes, weight_bytes, budget;
+    uint64_t allocs, generation;  /* backend allocations ever; the pool's generation grows with each buffer given out */
+};
+void psc_session_figures(const struct psc_session *s, uint32_t backend, struct psc_pool_figures *ret);
+struct psc_session_counters {
+    uint64_t builds, reuses, uid;          /* of the graph cache; uid of the current graph */
+    uint64_t copies, waits, deferred_waits, blocking_copies, most_in_flight;
+    uint64_t launches, skipped_dead, captures, replays;
+};
+void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret);
+
+struct psc_pool_buffer {
+    uint32_t id, generation;
+    psc_address at;
+    uint64_t bytes;
+    enum psc_role role;       /* pool, persistent, staging */
+    char name[32];            /* "b9", "kv.3.k", "stage.24.cpu" */
+};
+uint32_t psc_session_buffer_n(const struct psc_session *s, uint32_t backend);
+void psc_session_buffer(const struct psc_session *s, uint32_t backend, uint32_t id, struct psc_pool_buffer *ret);
+struct psc_kv_info { uint32_t layers, rows; uint64_t width, row_bytes; enum psc_kv_format format; };
+void psc_session_kv(const struct psc_session *s, struct psc_kv_info *ret); /* of the first layer that has regions */
+
+/* For tests only: exchanges the addresses of two pool buffers behind the plan's back. */
+void psc_session_swap_addresses(struct psc_session *s, uint32_t backend, uint32_t a, uint32_t b);
+
+#endif
