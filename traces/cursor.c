@@ -3,7 +3,7 @@
 #include "traces/json-write.h"
 #include "traces/number.h"
 #include "traces/scan.h"
-#include "traces/utf8.h"
+#include "core/base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>

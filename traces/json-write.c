@@ -1,7 +1,7 @@
 #include "traces/json-write.h"
 
 #include "traces/number.h"
-#include "traces/utf8.h"
+#include "core/base/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>

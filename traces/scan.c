@@ -1,7 +1,7 @@
 #include "traces/scan.h"
 
 #include "traces/number.h"
-#include "traces/utf8.h"
+#include "core/base/utf8.h"
 
 #include <string.h>
 #ifdef __SSE2__
