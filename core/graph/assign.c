@@ -157,7 +157,7 @@ struct assigner {
 
 static bool takes(const struct psc_target *target, const struct psc_node_info *node)
 {
-    return !target->unusable && (!target->takes || target->takes(target->ctx, node->op, node->dtype, node->params));
+    return !target->unusable && (!target->takes || target->takes(node->op, node->dtype, node->params));
 }
 
 static void sort_targets(struct assigner *a)

@@ -27,8 +27,7 @@ struct psc_target {
     const char *written; /* as graphs and files spell it: "metal"; NULL: as name */
     int32_t priority;    /* larger goes first; equals in table order */
     const char *unusable; /* NULL when nodes may go there, else one sentence why not: fenced off, no device */
-    bool (*takes)(void *ctx, enum psc_op op, enum psc_dtype dtype, const struct psc_params *params); /* NULL: all */
-    void *ctx;
+    bool (*takes)(enum psc_op op, enum psc_dtype dtype, const struct psc_params *params); /* NULL: all */
 };
 /* Index of the target that is typed or written so, PSC_NONE when there is none; typed names go first. */
 uint32_t psc_target_find(const struct psc_target *targets, uint32_t n, const char *name);

@@ -23,8 +23,7 @@ static void find_fusing(const struct psc_graph *graph, const struct psc_target *
     static const struct psc_params none;
     for (uint32_t b = 0; b < graph->backend_n; b++) {
         uint32_t at = psc_target_find(targets, n, graph->backends[b]);
-        fuses[b] = at != PSC_NONE &&
-                   (!targets[at].takes || targets[at].takes(targets[at].ctx, PSC_OP_SWIGLU, PSC_F32, &none));
+        fuses[b] = at != PSC_NONE && (!targets[at].takes || targets[at].takes(PSC_OP_SWIGLU, PSC_F32, &none));
     }
 }
 
