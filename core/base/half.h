@@ -1,7 +1,7 @@
 /* core/base/half.h: IEEE 754 half precision numbers, as bits.
  *
  * To a half: round to nearest, ties to even; too large becomes infinity, NaN stays NaN (quiet, sign kept), subnormals
- * are exact. From a half: always exact.
+ * are exact. From a half: always exact (a NaN is made quiet, as x86's F16C does).
  */
 #ifndef PSC_CORE_BASE_HALF_H
 #define PSC_CORE_BASE_HALF_H
@@ -14,7 +14,7 @@ static inline float psc_half_to_float(uint16_t half)
     uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 0x3ffu, bits;
     float value;
     if (exponent == 31) {
-        bits = sign | 0x7f800000u | fraction << 13;
+        bits = sign | 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0);
     } else if (exponent) {
         bits = sign | (exponent + 112) << 23 | fraction << 13;
     } else { /* fraction * 2^-24 */
