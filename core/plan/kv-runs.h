@@ -111,6 +111,7 @@ enum psc_status psc_kv_runs_private_row(struct psc_kv_runs *runs, uint64_t seq, 
 struct psc_kv_batch {
     const uint64_t *seq;
     const int32_t *position;
+    const int32_t *token; /* token ids, for people only; may be NULL */
     uint32_t token_n;
 };
 /* A batch of one sequence that has no run gets the whole cache, if nothing else is reserved. */
@@ -129,11 +130,11 @@ void psc_kv_runs_own(struct psc_kv_runs *runs, const struct psc_kv_batch *batch,
  * token's own row is not written, or its sequence lies in two runs (it shares): then only the map can say it. */
 enum psc_status psc_kv_runs_spans(const struct psc_kv_runs *runs, const struct psc_kv_batch *batch, int32_t *ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
-/* ret[(t * PSC_KV_MAP_RUNS + r) * 2] = first cell, [.. + 1] = length, in order of position, padded with zeros. An
- * error rather than a truncated map. */
-#define PSC_KV_MAP_RUNS 4u
-enum psc_status psc_kv_runs_map(const struct psc_kv_runs *runs, const struct psc_kv_batch *batch, int32_t *ret,
-                                struct psc_error *reterr) PSC_MUST_CHECK;
+/* ret[(t * run_max + r) * 2] = first cell, [.. + 1] = length: the runs that token t attends to, in order of position,
+ * padded with zeros. A query with more runs than run_max is an error, the map is never truncated. */
+#define PSC_KV_MAP_RUNS 4u /* run_max of kv_map inputs */
+enum psc_status psc_kv_runs_map(const struct psc_kv_runs *runs, const struct psc_kv_batch *batch, uint32_t run_max,
+                                int32_t *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* What was filled, before a kernel trusts it. cells: below n_ctx. spans: lo <= hi <= n_ctx. map: runs inside n_ctx.
  * Spans or a map of zeros only were never filled: an error. */
@@ -141,12 +142,12 @@ enum psc_status psc_kv_check_cells(const int32_t *cells, uint32_t token_n, uint3
                                    struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_kv_check_spans(const int32_t *spans, uint32_t token_n, uint32_t n_ctx,
                                    struct psc_error *reterr) PSC_MUST_CHECK;
-enum psc_status psc_kv_check_map(const int32_t *map, uint32_t token_n, uint32_t n_ctx,
+enum psc_status psc_kv_check_map(const int32_t *map, uint32_t token_n, uint32_t run_max, uint32_t n_ctx,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
 
-/* Saving and loading: the live runs in order of their places, and back. Loading replaces everything in an empty cache
- * of the same size; `written` has a bit a cell. PSC_ERR_PARSE when the table breaks a rule; the cache stays empty. */
-enum psc_status psc_kv_runs_adopt(struct psc_kv_runs *runs, const struct psc_kv_run *table, uint32_t table_n,
-                                  const uint8_t *written, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Loading: the whole state of a cache of the same size, as `run` and `cells.cell` held it. PSC_ERR_PARSE when it breaks
+ * an invariant; nothing is changed then. */
+enum psc_status psc_kv_runs_adopt(struct psc_kv_runs *runs, const struct psc_kv_run run[PSC_KV_SEQS_MAX],
+                                  const struct psc_kv_cell *cells, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif
