@@ -1,0 +1,100 @@
+/* Made by core/model/make-tiny-vocab.py; not edited by hand. */
+#include "core/model/tiny-vocab.h"
+
+#define T(text) {text, sizeof text - 1}
+static const struct psc_vocab_text tokens[PSC_TINY_VOCAB_N] = {
+    T("Ā"), T("ā"), T("Ă"), T("ă"), T("Ą"), T("ą"), T("Ć"), T("ć"), T("Ĉ"), T("ĉ"), T("Ċ"), T("ċ"), T("Č"), T("č"),
+    T("Ď"), T("ď"), T("Đ"), T("đ"), T("Ē"), T("ē"), T("Ĕ"), T("ĕ"), T("Ė"), T("ė"), T("Ę"), T("ę"), T("Ě"), T("ě"),
+    T("Ĝ"), T("ĝ"), T("Ğ"), T("ğ"), T("Ġ"), T("!"), T("\""), T("#"), T("$"), T("%"), T("&"), T("'"), T("("), T(")"),
+    T("*"), T("+"), T(","), T("-"), T("."), T("/"), T("0"), T("1"), T("2"), T("3"), T("4"), T("5"), T("6"), T("7"),
+    T("8"), T("9"), T(":"), T(";"), T("<"), T("="), T(">"), T("?"), T("@"), T("A"), T("B"), T("C"), T("D"), T("E"),
+    T("F"), T("G"), T("H"), T("I"), T("J"), T("K"), T("L"), T("M"), T("N"), T("O"), T("P"), T("Q"), T("R"), T("S"),
+    T("T"), T("U"), T("V"), T("W"), T("X"), T("Y"), T("Z"), T("["), T("\\"), T("]"), T("^"), T("_"), T("`"), T("a"),
+    T("b"), T("c"), T("d"), T("e"), T("f"), T("g"), T("h"), T("i"), T("j"), T("k"), T("l"), T("m"), T("n"), T("o"),
+    T("p"), T("q"), T("r"), T("s"), T("t"), T("u"), T("v"), T("w"), T("x"), T("y"), T("z"), T("{"), T("|"), T("}"),
+    T("~"), T("ġ"), T("Ģ"), T("ģ"), T("Ĥ"), T("ĥ"), T("Ħ"), T("ħ"), T("Ĩ"), T("ĩ"), T("Ī"), T("ī"), T("Ĭ"), T("ĭ"),
+    T("Į"), T("į"), T("İ"), T("ı"), T("Ĳ"), T("ĳ"), T("Ĵ"), T("ĵ"), T("Ķ"), T("ķ"), T("ĸ"), T("Ĺ"), T("ĺ"), T("Ļ"),
+    T("ļ"), T("Ľ"), T("ľ"), T("Ŀ"), T("ŀ"), T("Ł"), T("ł"), T("¡"), T("¢"), T("£"), T("¤"), T("¥"), T("¦"), T("§"),
+    T("¨"), T("©"), T("ª"), T("«"), T("¬"), T("Ń"), T("®"), T("¯"), T("°"), T("±"), T("²"), T("³"), T("´"), T("µ"),
+    T("¶"), T("·"), T("¸"), T("¹"), T("º"), T("»"), T("¼"), T("½"), T("¾"), T("¿"), T("À"), T("Á"), T("Â"), T("Ã"),
+    T("Ä"), T("Å"), T("Æ"), T("Ç"), T("È"), T("É"), T("Ê"), T("Ë"), T("Ì"), T("Í"), T("Î"), T("Ï"), T("Ð"), T("Ñ"),
+    T("Ò"), T("Ó"), T("Ô"), T("Õ"), T("Ö"), T("×"), T("Ø"), T("Ù"), T("Ú"), T("Û"), T("Ü"), T("Ý"), T("Þ"), T("ß"),
+    T("à"), T("á"), T("â"), T("ã"), T("ä"), T("å"), T("æ"), T("ç"), T("è"), T("é"), T("ê"), T("ë"), T("ì"), T("í"),
+    T("î"), T("ï"), T("ð"), T("ñ"), T("ò"), T("ó"), T("ô"), T("õ"), T("ö"), T("÷"), T("ø"), T("ù"), T("ú"), T("û"),
+    T("ü"), T("ý"), T("þ"), T("ÿ"), T("Ġt"), T("he"), T("Ġa"), T("Ġthe"), T("Ġw"), T("Ġi"), T("Ġs"), T("Ġan"),
+    T("Ġo"), T("ha"), T("in"), T("re"), T("ou"), T("Ġm"), T("Ġand"), T("an"), T("er"), T("or"), T("Ġis"), T("Ġb"),
+    T("Ġc"), T("hat"), T("ing"), T("ĠT"), T(".Ċ"), T("en"), T("Ġas"), T("ll"), T("st"), T("ke"), T("om"), T("Ġd"),
+    T("Ġf"), T("Ġn"), T("ld"), T("Ġto"), T("Ġof"), T("ĠThe"), T("Ġp"), T("Ġy"), T("on"), T("ow"), T("te"), T("Ġon"),
+    T("Ġbe"), T("Ġyou"), T("Ġl"), T("Ġha"), T("ay"), T("Ġthat"), T("Ġthere"), T("Ġwor"), T("Ġit"), T("Ġe"), T("Ġh"),
+    T("Ġr"), T("as"), T("at"), T("ch"), T("lu"), T("pl"), T("Ġthey"), T("Ġwh"), T("ome"), T("Ġdo"), T("Ġfi"),
+    T("ĠH"), T("ĠI"), T("Ġg"), T("Ġhe"), T("ce"), T("de"), T("ds"), T("ee"), T("ell"), T("gh"), T("it"), T("ist"),
+    T("sw"), T("sist"), T("ver"), T("Ġat"), T("Ġare"), T("Ġwr"), T("Ġwhat"), T("ould"), T("Ġman"), T("ant"),
+    T("Ġwork"), T("ello"), T("swer"), T("sistant"), T("Ġu"), T("The"), T("ar"), T("ach"), T("hi"), T("hing"),
+    T("im"), T("mn"), T("ot"), T("olu"), T("ode"), T("ry"), T("rst"), T("se"), T("ter"), T("ul"), T("ve"),
+    T("Ġtim"), T("her"), T("Ġwe"), T("Ġwas"), T("Ġwould"), T("Ġin"), T("Ġst"), T("Ġsay"), T("Ġanswer"), T("Ġmode"),
+    T("Ġcolu"), T("ens"), T("Ġassistant"), T("ked"), T("Ġli"), T("Ġhas"), T("Ġrow"), T("Ġwho"), T("Ġdog"),
+    T("Ġfirst"), T("ĠHello"), T("ght"), T("Ġtime"), T("Ġmodel"), T("Ġcolumn"), T("ĠW"), T("Ġk"), T("Ġv"), T("Ġre"),
+    T("Ġke"), T("'t"), T("au"), T("ain"), T("ake"), T("alu"), T("bou"), T("con"), T("come"), T("em"), T("eo"),
+    T("econ"), T("gin"), T("hin"), T("id"), T("ill"), T("ice"), T("ight"), T("le"), T("lp"), T("ning"), T("pt"),
+    T("sh"), T("ser"), T("tter"), T("ut"), T("uch"), T("yst"), T("Ġtw"), T("Ġtens"), T("Ġtake"), T("hen"),
+    T("Ġthem"), T("Ġwit"), T("Ġsu"), T("Ġsee"), T("Ġsecon"), T("Ġme"), T("Ġmuch"), T("orning"), T("Ġby"), T("Ġchi"),
+    T("Ġask"), T("Ġasked"), T("Ġfor"), T("Ġnee"), T("Ġnot"), T("Ġpl"), T("Ġpr"), T("Ġpeo"), T("Ġone"), T("Ġhad"),
+    T("Ġits"), T("Ġeach"), T("Ġhow"), T("ple"), T("Ġfish"), T("Ġgo"), T("Ġhelp"), T("very"), T("Ġmany"), T("Ġup"),
+    T("ult"), T("Ġsays"), T("Ġlike"), T("Ġrows"), T("Ġcolumns"), T("Ġvalu"), T("bout"), T("ystem"), T("Ġtensor"),
+    T("Ġwith"), T("Ġsecond"), T("Ġchild"), T("Ġpeople"), T("Ġvalue"), T("ĠA"), T("ĠC"), T("ĠE"), T("ĠP"), T("Ġq"),
+    T("Ġen"), T("Ġvery"), T("\"W"), T("'d"), T("'m"), T("'s"), T("'re"), T("'ll"), T("'ve"), T(",Ċ"), T("?\""),
+    T("Every"), T("Hello"), T("On"), T("Some"), T("You"), T("ad"), T("al"), T("ap"), T("all"), T("ate"), T("ads"),
+    T("aid"), T("about"), T("ct"), T("cau"), T("du"), T("den"), T("day"), T("ep"), T("ex"), T("est"), T("etter"),
+    T("fo"), T("<|endoftext|>"), T("<|im_start|>"), T("<|im_end|>"),
+};
+static const struct psc_vocab_text merges[PSC_TINY_VOCAB_MERGES] = {
+    T("Ġ t"), T("h e"), T("Ġ a"), T("Ġt he"), T("Ġ w"), T("Ġ i"), T("Ġ s"), T("Ġa n"), T("Ġ o"), T("h a"), T("i n"),
+    T("r e"), T("o u"), T("Ġ m"), T("Ġan d"), T("a n"), T("e r"), T("o r"), T("Ġi s"), T("Ġ b"), T("Ġ c"),
+    T("ha t"), T("in g"), T("Ġ T"), T(". Ċ"), T("e n"), T("Ġa s"), T("l l"), T("s t"), T("k e"), T("o m"), T("Ġ d"),
+    T("Ġ f"), T("Ġ n"), T("l d"), T("Ġt o"), T("Ġo f"), T("ĠT he"), T("Ġ p"), T("Ġ y"), T("o n"), T("o w"),
+    T("t e"), T("Ġo n"), T("Ġb e"), T("Ġy ou"), T("Ġ l"), T("Ġ ha"), T("a y"), T("Ġt hat"), T("Ġthe re"),
+    T("Ġw or"), T("Ġi t"), T("Ġ e"), T("Ġ h"), T("Ġ r"), T("a s"), T("a t"), T("c h"), T("l u"), T("p l"),
+    T("Ġthe y"), T("Ġw h"), T("om e"), T("Ġd o"), T("Ġf i"), T("Ġ H"), T("Ġ I"), T("Ġ g"), T("Ġ he"), T("c e"),
+    T("d e"), T("d s"), T("e e"), T("e ll"), T("g h"), T("i t"), T("i st"), T("s w"), T("s ist"), T("v er"),
+    T("Ġa t"), T("Ġa re"), T("Ġw r"), T("Ġw hat"), T("ou ld"), T("Ġm an"), T("an t"), T("Ġwor k"), T("ell o"),
+    T("sw er"), T("sist ant"), T("Ġ u"), T("T he"), T("a r"), T("a ch"), T("h i"), T("h ing"), T("i m"), T("m n"),
+    T("o t"), T("o lu"), T("o de"), T("r y"), T("r st"), T("s e"), T("t er"), T("u l"), T("v e"), T("Ġt im"),
+    T("he r"), T("Ġw e"), T("Ġw as"), T("Ġw ould"), T("Ġi n"), T("Ġs t"), T("Ġs ay"), T("Ġan swer"), T("Ġm ode"),
+    T("Ġc olu"), T("en s"), T("Ġas sistant"), T("ke d"), T("Ġl i"), T("Ġha s"), T("Ġr ow"), T("Ġwh o"), T("Ġdo g"),
+    T("Ġfi rst"), T("ĠH ello"), T("gh t"), T("Ġtim e"), T("Ġmode l"), T("Ġcolu mn"), T("Ġ W"), T("Ġ k"), T("Ġ v"),
+    T("Ġ re"), T("Ġ ke"), T("' t"), T("a u"), T("a in"), T("a ke"), T("a lu"), T("b ou"), T("c on"), T("c ome"),
+    T("e m"), T("e o"), T("e con"), T("g in"), T("h in"), T("i d"), T("i ll"), T("i ce"), T("i ght"), T("l e"),
+    T("l p"), T("n ing"), T("p t"), T("s h"), T("s er"), T("t ter"), T("u t"), T("u ch"), T("y st"), T("Ġt w"),
+    T("Ġt ens"), T("Ġt ake"), T("he n"), T("Ġthe m"), T("Ġw it"), T("Ġs u"), T("Ġs ee"), T("Ġs econ"), T("Ġm e"),
+    T("Ġm uch"), T("or ning"), T("Ġb y"), T("Ġc hi"), T("Ġas k"), T("Ġas ked"), T("Ġf or"), T("Ġn ee"), T("Ġn ot"),
+    T("Ġp l"), T("Ġp r"), T("Ġp eo"), T("Ġon e"), T("Ġha d"), T("Ġit s"), T("Ġe ach"), T("Ġh ow"), T("pl e"),
+    T("Ġfi sh"), T("Ġg o"), T("Ġhe lp"), T("ver y"), T("Ġman y"), T("Ġu p"), T("ul t"), T("Ġsay s"), T("Ġli ke"),
+    T("Ġrow s"), T("Ġcolumn s"), T("Ġv alu"), T("bou t"), T("yst em"), T("Ġtens or"), T("Ġwit h"), T("Ġsecon d"),
+    T("Ġchi ld"), T("Ġpeo ple"), T("Ġvalu e"), T("Ġ A"), T("Ġ C"), T("Ġ E"), T("Ġ P"), T("Ġ q"), T("Ġ en"),
+    T("Ġ very"), T("\" W"), T("' d"), T("' m"), T("' s"), T("' re"), T("' ll"), T("' ve"), T(", Ċ"), T("? \""),
+    T("E very"), T("H ello"), T("O n"), T("S ome"), T("Y ou"), T("a d"), T("a l"), T("a p"), T("a ll"), T("a te"),
+    T("a ds"), T("a id"), T("a bout"), T("c t"), T("c au"), T("d u"), T("d en"), T("d ay"), T("e p"), T("e x"),
+    T("e st"), T("e tter"), T("f o"),
+};
+#define SIXTEEN 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+#define ALL_OF  SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN
+static const int32_t types[PSC_TINY_VOCAB_N] = {
+    ALL_OF, ALL_OF, ALL_OF, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, PSC_TOKEN_CONTROL, PSC_TOKEN_CONTROL, PSC_TOKEN_CONTROL,
+};
+
+const struct psc_vocab *psc_tiny_vocab(void)
+{
+    static const struct psc_vocab vocab = {
+        .tokens = tokens,
+        .n = PSC_TINY_VOCAB_N,
+        .types = types,
+        .merges = merges,
+        .merge_n = PSC_TINY_VOCAB_MERGES,
+        .bos = 509,
+        .eos = 511,
+        .add_bos = false,
+        .pre = "qwen2",
+    };
+    return &vocab;
+}
