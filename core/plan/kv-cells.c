@@ -52,9 +52,10 @@ void psc_kv_cells_drop_seq(struct psc_kv_cells *cells, uint32_t cell, uint32_t p
     assert(cell < cells->n && place < PSC_KV_SEQS_MAX);
     if (!(c->seqs >> place & 1))
         return;
-    c->seqs &= ~(UINT64_C(1) << place);
-    if (!c->seqs)
+    if (c->seqs == UINT64_C(1) << place)
         psc_kv_cells_free(cells, cell);
+    else
+        c->seqs &= ~(UINT64_C(1) << place);
     cells->changes++;
 }
 
