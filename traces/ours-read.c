@@ -1,5 +1,6 @@
 #include "core/plan/plan.h"
 #include "traces/plan-json.h"
+#include "traces/run-json.h"
 #include "traces/settings.h"
 #include "traces/story-json.h"
 #include "traces/trace.h"
@@ -86,9 +87,17 @@ static enum psc_status read_events(struct psc_arena *arena, struct psc_slice tex
     return tolerate(status, "events", &err, report, reterr);
 }
 
+static enum psc_status read_kv(struct psc_arena *arena, struct psc_slice text, struct psc_phase *phase,
+                               struct psc_report *report, struct psc_error *reterr)
+{
+    struct psc_error err;
+    enum psc_status status = psc_kv_layout_read(arena, text, &phase->kv, &err);
+    return tolerate(status, "kv", &err, report, reterr);
+}
+
 static bool is_big(struct psc_slice key)
 {
-    return psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events");
+    return psc_slice_is_key(key, "plan") || psc_slice_is_key(key, "events") || psc_slice_is_key(key, "kv");
 }
 
 /* A setting that says nothing is a warning, too. */
@@ -133,8 +142,11 @@ enum psc_status psc_ours_read(struct psc_arena *arena, struct psc_slice ours, st
                        psc_slice_kind(ours));
         return PSC_OK;
     }
-    struct psc_slice plan = psc_slice_find(ours, "plan"), events = psc_slice_find(ours, "events");
+    struct psc_slice plan = psc_slice_find(ours, "plan"), events = psc_slice_find(ours, "events"),
+                     kv = psc_slice_find(ours, "kv");
     enum psc_status status = read_small(arena, ours, phase, report, reterr);
+    if (status == PSC_OK && !psc_slice_is_null(kv))
+        status = read_kv(arena, kv, phase, report, reterr);
     if (status == PSC_OK && !psc_slice_is_null(plan))
         status = read_plan(arena, plan, phase, report, reterr);
     if (status == PSC_OK && !psc_slice_is_null(events))

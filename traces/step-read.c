@@ -2,6 +2,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/mem.h"
+#include "traces/run-json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -196,7 +197,7 @@ static bool read_top(struct psc_arena *arena, struct psc_slice list, struct psc_
 enum psc_status psc_step_read(struct psc_arena *arena, const struct psc_source *source, struct psc_slice text,
                               const struct psc_graph *graph, struct psc_step *ret, struct psc_error *reterr)
 {
-    struct psc_slice key, v, nodes = {0}, top = {0}, words = {0};
+    struct psc_slice key, v, nodes = {0}, top = {0}, words = {0}, ours = {0};
     struct psc_step step = {.text = ""};
     bool nomem = false;
     if (!psc_slice_is_object(text))
@@ -209,6 +210,8 @@ enum psc_status psc_step_read(struct psc_arena *arena, const struct psc_source *
             top = v;
         else if (psc_slice_is_key(key, "text"))
             words = v;
+        else if (psc_slice_is_key(key, "planscope"))
+            ours = v;
         else if (psc_slice_is_key(key, "token"))
             step.has_token = psc_slice_i64(v, &step.token);
     }
@@ -219,6 +222,8 @@ enum psc_status psc_step_read(struct psc_arena *arena, const struct psc_source *
     if (nomem || !read_top(arena, top, &step))
         return psc_fail_nomem(reterr);
     enum psc_status status = read_records(arena, nodes, graph, &step, reterr);
+    if (status == PSC_OK && !psc_slice_is_null(ours))
+        status = psc_step_ours_read(arena, ours, graph, &step, reterr);
     if (status == PSC_OK)
         *ret = step;
     return status;

@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "traces/graph-read.h"
 #include "traces/probe.h"
+#include "traces/run-json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -291,6 +292,8 @@ static enum psc_status take_member(struct psc_trace *t, struct psc_slice key, st
                            "phases must be an array, not %s", psc_slice_kind(value));
     if (psc_slice_is_key(key, "model")) {
         doc->model = psc_slice_string(&doc->arena, value, &nomem);
+    } else if (psc_slice_is_key(key, "planscope") && psc_slice_is_object(psc_slice_find(value, "run"))) {
+        return psc_facts_read(&doc->arena, psc_slice_find(value, "run"), &doc->facts, &doc->fact_n, reterr);
     } else if (psc_slice_is_key(key, "prompt")) {
         doc->prompt = psc_source_string(&t->source, &doc->arena, value, &nomem);
     } else if (t->format != PSC_FORMAT_GRAPH && !(t->format == PSC_FORMAT_UNKNOWN && is_graph_key(key)) &&

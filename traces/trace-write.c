@@ -1,5 +1,6 @@
 #include "traces/graph-write.h"
 #include "traces/plan-json.h"
+#include "traces/run-json.h"
 #include "traces/story-json.h"
 #include "traces/traces.h"
 
@@ -40,7 +41,7 @@ static bool has_ours(const struct psc_phase *phase, const struct psc_plan *plan,
                      const struct psc_story *story)
 {
     return plan || story || phase->capture != PSC_CAPTURE_UNKNOWN || phase->has_slots ||
-           phase->true_backend || phase->note || phase->lesson[0];
+           phase->true_backend || phase->note || phase->lesson[0] || phase->kv;
 }
 
 static void write_ours(struct flow *f, const struct psc_phase *phase, const struct psc_plan *plan,
@@ -56,6 +57,8 @@ static void write_ours(struct flow *f, const struct psc_phase *phase, const stru
         psc_json_key(j, "events");
         psc_story_write_json(j, phase->graph, story, flush_cb, f);
     }
+    if (phase->kv)
+        psc_kv_layout_write(j, phase->kv);
     if (phase->lesson[0]) {
         psc_json_key(j, "lesson");
         psc_json_array(j);
@@ -105,7 +108,7 @@ static void write_record(struct psc_json *j, const struct psc_record *rec)
     psc_json_end_object(j);
 }
 
-static void write_step(struct flow *f, const struct psc_step *step)
+static void write_step(struct flow *f, const struct psc_graph *graph, const struct psc_step *step)
 {
     struct psc_json *j = &f->j;
     psc_json_object(j);
@@ -125,6 +128,7 @@ static void write_step(struct flow *f, const struct psc_step *step)
         flush_cb(f, j);
     }
     psc_json_end_array(j);
+    psc_step_ours_write(j, graph, step, flush_cb, f);
     psc_json_put_text(j, "text", step->text);
     psc_json_key(j, "token");
     if (step->has_token)
@@ -147,7 +151,7 @@ static enum psc_status write_steps(struct flow *f, const struct psc_doc *doc, ui
         if (status == PSC_ERR_PARSE)
             status = PSC_OK; /* unreadable: keeps its place in the row */
         if (status == PSC_OK)
-            write_step(f, &step);
+            write_step(f, doc->phases[p].graph, &step);
         psc_arena_release(&arena);
     }
     psc_json_end_array(&f->j);
@@ -207,7 +211,10 @@ enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *cons
         status = write_phase(&f, doc, p, plan, story, reterr);
     }
     psc_json_end_array(j);
-    psc_extra_write(j, doc->extra_json, "phases", "prompt");
+    psc_extra_write(j, doc->extra_json, "phases", "planscope");
+    if (doc->fact_n)
+        psc_facts_write(j, doc->facts, doc->fact_n);
+    psc_extra_write(j, doc->extra_json, "planscope", "prompt");
     psc_json_put_text(j, "prompt", doc->prompt);
     psc_extra_write(j, doc->extra_json, "prompt", "version");
     psc_json_put_u64(j, "version", 1);

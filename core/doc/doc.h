@@ -84,6 +84,11 @@ struct psc_phase {
     const char *extra_json;      /* unknown keys of the phase, kept for writing back */
 };
 
+/* One thing that a run of ours was asked for, as people type it: "backend" is "mixed:0-1=deferred", "fault" "h1,l10". */
+struct psc_fact {
+    const char *key, *value;
+};
+
 struct psc_doc;
 struct psc_step_source {
     /* Number of complete steps of a phase known so far. */
@@ -109,6 +114,8 @@ struct psc_doc {
     struct psc_step_source steps;
     struct psc_report report;    /* warnings of the reader; grows while scanning */
     bool truncated;              /* the file ends early; the report says at which byte */
+    const struct psc_fact *facts; /* of our own runs, by key; in the arena */
+    uint32_t fact_n;
     struct psc_arena arena;      /* graphs, texts */
     const char *extra_json;
 };
