@@ -26,6 +26,12 @@ struct psc_recorder_options {
     /* Streams contents: called in order from the running thread. */
     bool (*content)(void *ctx, uint32_t step, psc_node node, const void *bytes, uint64_t n);
     void *content_ctx;
+    /* Streams the document while it grows, from the running thread: a phase once, before its first step, and each step
+     * as the document would load it. All is borrowed for the time of the call. false ends the run with PSC_ERR_IO. */
+    bool (*phase)(void *ctx, uint32_t phase, const struct psc_phase *what);
+    bool (*step)(void *ctx, uint32_t phase, uint32_t step, const struct psc_step *what);
+    void *stream_ctx;
+    bool forget;              /* steps are streamed only: the document has none of them */
 };
 
 struct psc_recorder; /* opaque */
@@ -35,7 +41,12 @@ void psc_recorder_free(struct psc_recorder *r); /* NULL is fine */
 /* Valid until the recorder is freed. */
 const struct psc_sink *psc_recorder_sink(struct psc_recorder *r);
 
-/* The executions that follow belong to a phase of this kind ("prefill", "decode"); the same kind again goes on with it. */
+/* The host has put these bytes into an input of the current graph, for the next executions: what the hash of its
+ * reads is compared with. Without it, the bytes as they are when the execution begins. */
+enum psc_status psc_recorder_filled(struct psc_recorder *r, psc_node input, const void *bytes, uint64_t n,
+                                    struct psc_error *reterr) PSC_MUST_CHECK;
+/* The executions that follow belong to a phase of this kind ("prefill", "decode"); the same kind again goes on with it.
+ * A phase has one graph: another graph begins another phase of the same kind (chunks of a prefill). */
 enum psc_status psc_recorder_phase(struct psc_recorder *r, const char *kind, struct psc_error *reterr) PSC_MUST_CHECK;
 /* About the execution that just ended. text: valid UTF-8, copied. */
 enum psc_status psc_recorder_step(struct psc_recorder *r, bool has_token, int64_t token, const char *text,

@@ -104,6 +104,8 @@ enum psc_status psc_session_write_rows(struct psc_session *s, int32_t layer, uns
 const struct psc_graph *psc_session_graph(const struct psc_session *s);  /* current, NULL before the first use */
 const struct psc_plan *psc_session_plan(const struct psc_session *s);    /* of the current graph; buffer ids are the pools' */
 uint32_t psc_session_backend_n(const struct psc_session *s);             /* as apis */
+/* The opened instance of a backend, for probes on its queue; NULL when it is not open. *ret_api is always set. */
+struct psc_backend *psc_session_backend(const struct psc_session *s, uint32_t backend, const struct psc_backend_api **ret_api);
 struct psc_pool_figures {
     uint32_t buffers, idle, regions, staging;
     uint64_t pool_bytes, live_bytes, peak_live_bytes, region_bytes, staging_bytes, weight_bytes, budget;

@@ -1,0 +1,82 @@
+/* core/run/run.h: one run from a request to a document: what the command line, the window and the tests call.
+ *
+ *     request   a model and a prompt, or a graph and fills; backends; planner; faults; what to record
+ *       |  psc_run: prefill (in chunks), decode until a stop token or n_predict
+ *     result    tokens, text, speeds, figures, findings, and the document that the window opens
+ *
+ * The plan of every phase is checked before the first launch; what really happened is checked afterwards. Findings of a
+ * fault that was asked for do not stop the run.
+ */
+#ifndef PSC_CORE_RUN_RUN_H
+#define PSC_CORE_RUN_RUN_H
+
+#include "core/debug/check.h"
+#include "core/model/build.h"
+#include "core/model/model.h"
+#include "core/model/tokenizer.h"
+#include "core/run/recorder.h"
+#include "core/run/sampler.h"
+#include "core/run/session.h"
+
+struct psc_run_fill { const char *name; const void *words; uint64_t n; }; /* words as psc_session_fill */
+
+enum psc_choice { PSC_BY_DEFAULT, PSC_NO, PSC_YES };
+
+struct psc_run_request {
+    /* What to run: a model, or a graph with its fills. */
+    const struct psc_model *model;
+    const struct psc_tokenizer *tokenizer;   /* NULL: tokens only, texts are empty */
+    const struct psc_graph *graph;           /* assigned or not; executed `times` times */
+    const struct psc_run_fill *fills;
+    uint32_t fill_n, times;                  /* times 0 counts as 1 */
+    bool refill;                             /* fill again before each execution (default of the command line: once) */
+
+    const int32_t *prompt;                   /* tokens; at least one for a model, each in the model's vocabulary */
+    uint32_t prompt_n;
+    const char *prompt_text;                 /* for the document; may be NULL */
+    uint32_t n_predict, n_ctx, chunk;        /* n_ctx 0: 4096. chunk: prompt tokens a forward, 0: all */
+    struct psc_sampling sampling;            /* {0}: greedy */
+    const int32_t *stop;                     /* tokens that end the run, beside the tokenizer's */
+    uint32_t stop_n;
+    bool ignore_stop;
+
+    const char *backends;                    /* "cpu", "deferred", "mixed:0-11=deferred,12-99=cpu"; NULL: cpu */
+    enum psc_choice fuse_qkv, fuse_ffn;      /* by default: where the backend fuses_decode */
+    enum psc_kv_inputs kv_inputs;            /* by default positions: the published topology */
+    struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run */
+    struct psc_recorder_options record;
+
+    /* Called from the running thread; any may be NULL. token: after each generated token. cancelled: asked at every
+     * node split and token; true ends the run cleanly, what was recorded stays. */
+    void *ctx;
+    void (*token)(void *ctx, int32_t token, const char *text, size_t text_n);
+    /* The last row of logits of a forward; false ends the run with PSC_ERR_IO. */
+    bool (*logits)(void *ctx, uint32_t step, const float *logits, uint32_t n);
+    void (*progress)(void *ctx, const char *stage, uint64_t done, uint64_t total);
+    bool (*cancelled)(void *ctx);
+};
+
+struct psc_run_result {
+    int32_t *tokens;                 /* generated, the stop token not included; owned */
+    uint32_t token_n;
+    struct psc_text text;            /* valid UTF-8; owned */
+    bool cancelled, stopped;         /* by the person; by a stop token */
+    uint32_t prefill_tokens;
+    double prefill_seconds, decode_seconds;
+    uint64_t planned_bytes, used_bytes, kv_bytes; /* pools of all phases' plans (largest phase); pools that really exist */
+    struct psc_pool_figures pools[8];
+    struct psc_session_counters counters;
+    struct psc_doc *doc;             /* recorded phases, plans, steps; owned; NULL when nothing was recorded */
+    uint32_t finding_n;              /* of all phases, before and after the run; the document's analysis shows them */
+    uint32_t confirmed_n;            /* reads whose hash differs from what was written */
+    float *logits;                   /* of the last forward, [logit_n]; owned */
+    uint32_t logit_n;
+    struct psc_session *session;     /* still alive: for dumps; owned */
+};
+void psc_run_result_release(struct psc_run_result *result); /* {0} is fine */
+
+/* On failure the result still holds what was recorded before (doc may be set), and must be released. */
+enum psc_status psc_run(const struct psc_backend_api *const *apis, uint32_t api_n, const struct psc_run_request *request,
+                        struct psc_run_result *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif
