@@ -27,6 +27,7 @@ static const struct code reasons[PSC_WHY_N] = {
     [PSC_WHY_VIEW] = {"view", {{"root", true}, {"offset", false}}},
     [PSC_WHY_REGION] = {"region", {{"layer", false}}},
     [PSC_WHY_FOREIGN] = {"foreign", {{NULL, false}}},
+    [PSC_WHY_POOLED] = {"pooled", {{"bytes", false}, {"idle", false}}},
     [PSC_WHY_NAIVE] = {"naive", {{"bytes", false}}},
 };
 static const struct code refusals[PSC_NOT_N] = {

@@ -104,6 +104,13 @@ void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_n
     case PSC_WHY_FOREIGN:
         psc_text_add(out, "Placed by the plan from the file; it gives no reason.");
         break;
+    case PSC_WHY_POOLED:
+        psc_text_add(out, "Idle in the pool since before this graph: ");
+        psc_say_buffer(out, &plan->buffers[place->buffer]);
+        psc_text_add(out, " of ");
+        say_class(out, plan, place->a);
+        psc_text_add(out, ".");
+        break;
     case PSC_WHY_NAIVE:
         psc_text_add(out, "A buffer of its own: the naive planner shares nothing.");
         break;
@@ -226,7 +233,10 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
         say_walk_buffer(out, plan, w);
         psc_text_add(out, " for ");
         psc_say_node(out, g, w->node);
-        psc_text_addf(out, " (idle since %lld)", (long long)w->b);
+        if (w->a == PSC_NONE)
+            psc_text_add(out, " (idle since before this graph)");
+        else
+            psc_text_addf(out, " (idle since %lld)", (long long)w->b);
         break;
     case PSC_WALK_NEW:
         say_walk_buffer(out, plan, w);

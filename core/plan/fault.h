@@ -18,12 +18,13 @@ enum psc_fault {
     PSC_FAULT_H1, /* in place through a view while the root has another reader */
     PSC_FAULT_H2, /* outputs do not count as readers: an op may run in place over an output */
     PSC_FAULT_H3, /* an op may run in place over a graph input */
+    PSC_FAULT_H5, /* the budget counts a whole new buffer although an idle one would serve */
     PSC_FAULT_H7, /* outputs are not pinned and get no buffer when unread */
     PSC_FAULT_H8, /* the live peak is sampled after a position's releases */
     PSC_FAULT_N
 };
-typedef uint32_t psc_fault_set;
-#define PSC_FAULT_BIT(f) (1u << (f))
+typedef uint64_t psc_fault_set;
+#define PSC_FAULT_BIT(f) (UINT64_C(1) << (f))
 
 struct psc_fault_info {
     const char *name; /* "l4" */

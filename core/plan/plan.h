@@ -11,6 +11,8 @@
 #include "core/doc/doc.h"
 #include "core/plan/fault.h"
 
+struct psc_pool_state;
+
 enum psc_mode { PSC_MODE_UPSTREAM, PSC_MODE_HARDENED, PSC_MODE_N };
 enum psc_size { PSC_SIZE_CLASS, PSC_SIZE_EXACT, PSC_SIZE_N };
 enum psc_order { PSC_ORDER_BUILD, PSC_ORDER_TOPOLOGICAL, PSC_ORDER_N };
@@ -23,6 +25,8 @@ struct psc_plan_options {
     enum psc_order order;  /* lives, walk and sweeps follow it; execution stays in build order */
     psc_fault_set faults;
     bool log;              /* keep the walk's log */
+    const struct psc_pool_state *pool; /* what is there already, and budgets (core/plan/pool-state.h); NULL: nothing. Not
+                              kept: the plan's own options have NULL */
 };
 /* The defaults of every command: pool planner, upstream, class, lowest, build. */
 extern const struct psc_plan_options psc_plan_defaults;
@@ -41,6 +45,8 @@ enum psc_reason {
     PSC_WHY_VIEW,        /* a = the node whose bytes it shows (never a view itself), b = byte offset in them */
     PSC_WHY_REGION,      /* a = layer (UINT64_MAX: none): the persistent K region */
     PSC_WHY_FOREIGN,     /* placed by a plan from elsewhere */
+    PSC_WHY_POOLED,      /* taken idle from the pool as earlier graphs left it. a = bytes of the buffer, b = idle buffers of
+                            that size, this one included */
     PSC_WHY_NAIVE,       /* the naive planner gives each its own. a = bytes of the buffer */
     PSC_WHY_N
 };
@@ -79,8 +85,8 @@ struct psc_walk { /* one line of the log */
     uint8_t kind;
     psc_node node;
     uint32_t buffer;
-    uint64_t a, b; /* sweep: a = buffers released. release: node = last tenant, a = deadline. reuse: a = last tenant,
-                      b = position of its release. new: a = bytes. alias: a = operand node. view: a = root,
+    uint64_t a, b; /* sweep: a = buffers released. release: node = last tenant, a = deadline. reuse: a = last tenant
+                      (PSC_NONE: none in this graph), b = position of its release. new: a = bytes. alias: a = operand node. view: a = root,
                       b = byte offset. refused: a = index into plan->refused. region: a = layer */
 };
 
@@ -141,6 +147,8 @@ struct psc_plan {
     uint32_t walk_n;
     const struct psc_release *releases;
     uint32_t release_n;
+    const uint32_t *pool_at;         /* [buffer_n]: which item of options.pool the buffer is, PSC_NONE: a new one. NULL: the
+                                        plan was made without a pool, all are new */
     const uint32_t *region_k, *region_v; /* buffer of each layer's K and V, PSC_NONE; [layer_n] */
     uint32_t layer_n;
     struct psc_figures figures;

@@ -42,6 +42,8 @@ struct psc_sketch {
     uint32_t release_n;
     struct psc_copy *copies;    /* scratch; made by psc_sketch_copies */
     uint32_t copy_n;
+    uint32_t *pool_at;          /* [buffer_n] items of options.pool, PSC_NONE: new; NULL without a pool. heap */
+    size_t pool_at_cap;
     bool views_extend;          /* a view's readers count as its parent's (false: fault l5) */
     bool inputs_before_walk;    /* inputs live from -1 (false: faults l2, l3) */
     bool pinned;                /* inputs and outputs live to n (false: faults l2, h7) */
@@ -53,6 +55,8 @@ enum psc_status psc_sketch_begin(struct psc_sketch *sketch, struct psc_arena *ar
 void psc_sketch_release(struct psc_sketch *sketch);
 /* Index of the new buffer, PSC_NONE when out of memory. */
 uint32_t psc_sketch_add_buffer(struct psc_sketch *sketch, uint64_t bytes, uint8_t backend, enum psc_role role);
+/* The item of options.pool as a buffer; the plan lists it when a place or a copy names it. */
+uint32_t psc_sketch_add_pooled(struct psc_sketch *sketch, uint32_t item, enum psc_role role);
 bool psc_sketch_log_line(struct psc_sketch *sketch, struct psc_walk line);
 static inline bool psc_sketch_log(struct psc_sketch *sketch, struct psc_walk line)
 {

@@ -9,12 +9,14 @@
  *         unread       no buffer
  *         otherwise    an idle buffer of the same size, else a new one
  *
- * In `hardened` mode the three holes of the in-place rule are closed (h1 to h3), and an operand in a region is
+ * Idle buffers that the pool holds already (options.pool) are in the lists of idle buffers from the start, by id; a
+ * budget is asked before a buffer is taken. In `hardened` mode the three holes of the in-place rule are closed (h1 to h3), and an operand in a region is
  * never overwritten. Cost: O((nodes + edges) log idle).
  */
 #include "core/plan/planners/planners.h"
 
 #include "core/base/mem.h"
+#include "core/plan/planners/budget.h"
 #include "core/plan/sizes.h"
 #include "core/plan/sketch.h"
 #include "core/plan/slots.h"
@@ -49,9 +51,10 @@ struct pool {
     psc_node *byte_reader;  /* [n]: the first reader that is no view, PSC_NONE when there is none */
     bool *shown;            /* [n]: a view of this root is a graph output */
     uint32_t taken_n;
+    struct psc_plan_budget budget;
     uint64_t live, peak;
     int32_t n;
-    bool h1, h2, h3, peak_late, deadline_follows;
+    bool h1, h2, h3, h5, peak_late, deadline_follows;
 };
 
 static bool fault(const struct pool *pool, enum psc_fault f)
@@ -75,6 +78,19 @@ static uint32_t slot_backend(uint8_t backend)
     return backend == PSC_BACKEND_NONE ? 0 : backend;
 }
 
+/* The place's buffer has been idle since before this graph. */
+static bool take_pooled(struct pool *pool, psc_node node, int32_t at, uint32_t idle, enum psc_role role)
+{
+    struct psc_sketch *sketch = &pool->sketch;
+    struct psc_place *place = &sketch->places[node];
+    struct psc_buffer *buffer = &sketch->buffers[place->buffer];
+    buffer->role = role;
+    place->reason = PSC_WHY_POOLED;
+    place->a = buffer->bytes;
+    place->b = idle;
+    return psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_REUSE, node, place->buffer, PSC_NONE, 0});
+}
+
 /* A buffer of `bytes` for node: idle or new. Fills the place's buffer and reason. */
 static bool take(struct pool *pool, psc_node node, int32_t at, uint64_t bytes, enum psc_role role)
 {
@@ -87,9 +103,13 @@ static bool take(struct pool *pool, psc_node node, int32_t at, uint64_t bytes, e
         return false;
     idle = pool->slots.lists[list].n;
     made = pool->slots.lists[list].made;
+    if ((!idle || !pool->h5) && !psc_budget_allows(&pool->budget, node, pool->nodes[node].backend, bytes))
+        return false;
     place->buffer = psc_slots_take(&pool->slots, backend, list);
     if (place->buffer != PSC_NONE) {
         tenure = &pool->tenures[place->buffer];
+        if (tenure->tenant == PSC_NONE)
+            return take_pooled(pool, node, at, idle, role);
         place->reason = PSC_WHY_REUSED;
         place->a = tenure->tenant;
         place->b = (uint64_t)tenure->released;
@@ -104,6 +124,7 @@ static bool take(struct pool *pool, psc_node node, int32_t at, uint64_t bytes, e
         return false;
     pool->tenures[place->buffer] = (struct tenure){.list = list, .released = -1};
     pool->slots.lists[list].made++;
+    psc_budget_charge(&pool->budget, pool->nodes[node].backend, bytes);
     psc_sketch_refuse(sketch, node, (struct psc_refused){PSC_NOT_IDLE, 0, bytes, made});
     return psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_NEW, node, place->buffer, bytes, 0});
 }
@@ -446,6 +467,30 @@ static bool list_views(struct pool *pool)
     return true;
 }
 
+/* The idle buffers that the pool has: in the order of their ids, below all new ones. */
+static bool list_pool(struct pool *pool)
+{
+    struct psc_sketch *sketch = &pool->sketch;
+    const struct psc_pool_state *state = sketch->options.pool;
+    for (uint32_t i = 0; state && i < state->n; i++) {
+        const struct psc_pool_item *item = &state->items[i];
+        uint8_t backend = psc_pool_backend_of(pool->graph, item->backend);
+        uint32_t buffer, list;
+        if (item->role != PSC_ROLE_POOL || (backend == PSC_BACKEND_NONE && *item->backend))
+            continue;
+        buffer = psc_sketch_add_pooled(sketch, i, PSC_ROLE_POOL);
+        list = psc_slots_list(&pool->slots, slot_backend(backend), item->bytes);
+        if (buffer == PSC_NONE || list == PSC_NONE ||
+            !psc_grow(&pool->tenures, sketch->buffer_n, &pool->tenure_cap, sizeof *pool->tenures))
+            return false;
+        pool->tenures[buffer] = (struct tenure){.list = list, .released = -1, .tenant = PSC_NONE};
+        pool->slots.lists[list].made++;
+        if (!psc_slots_give(&pool->slots, slot_backend(backend), list, buffer))
+            return false;
+    }
+    return true;
+}
+
 static enum psc_status set_up(struct pool *pool, struct psc_error *reterr)
 {
     struct psc_sketch *sketch = &pool->sketch;
@@ -457,14 +502,16 @@ static enum psc_status set_up(struct pool *pool, struct psc_error *reterr)
     pool->h1 = hardened && !fault(pool, PSC_FAULT_H1);
     pool->h2 = hardened && !fault(pool, PSC_FAULT_H2);
     pool->h3 = hardened && !fault(pool, PSC_FAULT_H3);
+    pool->h5 = hardened && !fault(pool, PSC_FAULT_H5);
     pool->peak_late = fault(pool, PSC_FAULT_H8);
     pool->deadline_follows = !fault(pool, PSC_FAULT_L4);
     pool->due = psc_arena_alloc(&sketch->scratch, n, sizeof *pool->due);
     pool->last = psc_arena_alloc(&sketch->scratch, n, sizeof *pool->last);
     if (!pool->due || !pool->last || (hardened && !list_views(pool)) ||
         !psc_slots_init(&pool->slots, options->slots, options->seed, pool->graph->backend_n + 1) ||
-        !psc_grow(&pool->tenures, sketch->region_n, &pool->tenure_cap, sizeof *pool->tenures))
+        !psc_grow(&pool->tenures, sketch->region_n, &pool->tenure_cap, sizeof *pool->tenures) || !list_pool(pool))
         return psc_fail_nomem(reterr);
+    psc_budget_begin(&pool->budget, pool->graph, options->pool);
     memset(pool->due, 0xff, n * sizeof *pool->due);
     memcpy(pool->last, sketch->last_use, n * sizeof *pool->last);
     return PSC_OK;
@@ -479,7 +526,7 @@ enum psc_status psc_plan_pool(struct psc_arena *arena, const struct psc_graph *g
     if (!status)
         status = set_up(&pool, reterr);
     if (!status && !walk(&pool))
-        status = psc_fail_nomem(reterr);
+        status = psc_budget_fail(&pool.budget, reterr);
     if (!status)
         status = psc_sketch_copies(&pool.sketch, reterr);
     if (!status && fault(&pool, PSC_FAULT_L7) && !pool_copies(&pool))
