@@ -15,10 +15,14 @@ struct psc_gguf_file; /* owns the mappings and everything in gguf */
 
 /* Fails with PSC_ERR_IO, PSC_ERR_PARSE, PSC_ERR_TOO_BIG or PSC_ERR_NOMEM; the sentence names the part it is about when
  * that is not the path given. */
-enum psc_status psc_gguf_open(const char *path, struct psc_gguf_file **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_gguf_open(const char *path, struct psc_gguf_file **ret,
+                              struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_gguf_close(struct psc_gguf_file *file); /* NULL is fine; what points into the file is gone */
 
 const struct psc_gguf *psc_gguf_file_model(const struct psc_gguf_file *file); /* all parts as one */
+/* PSC_ERR_IO when a part is no longer what was opened (its size, or when it was changed). */
+enum psc_status psc_gguf_file_check(const struct psc_gguf_file *file,
+                                    struct psc_error *reterr) PSC_MUST_CHECK;
 uint32_t psc_gguf_file_part_n(const struct psc_gguf_file *file);
 const char *psc_gguf_file_part(const struct psc_gguf_file *file, uint32_t part); /* its path, borrowed */
 

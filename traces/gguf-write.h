@@ -11,8 +11,8 @@
  *     const struct psc_gguf_outline outline = {pairs, 3, entries, 1, 0, fill, ctx};
  *     psc_gguf_write("tiny.gguf", &outline, &err);
  *
- * Tensor data is asked for piece by piece, in order, so a file of any size needs one small buffer. What is written is
- * checked as strictly as what is read: psc_gguf_parse takes every file that this makes.
+ * Tensor data is asked for a few rows at a time, in order, so a file of any size needs one small buffer. What is written
+ * is checked as strictly as what is read: psc_gguf_parse takes every file that this makes.
  */
 #ifndef PSC_TRACES_GGUF_WRITE_H
 #define PSC_TRACES_GGUF_WRITE_H
@@ -35,9 +35,10 @@ struct psc_gguf_entry {
     const char *name;
     enum psc_wtype type; /* not OTHER */
     uint32_t n_dims;     /* 1 to 4 */
-    uint64_t dims[PSC_GGUF_DIMS_MAX]; /* the first runs fastest, whole blocks of it */
+    uint64_t dims[PSC_GGUF_DIMS_MAX]; /* not 0; the first runs fastest, whole blocks of it */
 };
-/* Writes bytes [at, at + n) of a tensor into dst: whole blocks, in order, each byte once. An error ends the writing. */
+/* Writes bytes [at, at + n) of a tensor into dst (aligned to 16): whole rows (runs of dims[0] values), in order, each once.
+ * An error ends the writing. */
 typedef enum psc_status (*psc_gguf_fill_fn)(void *ctx, uint32_t entry, uint64_t at, void *dst, uint64_t n,
                                             struct psc_error *reterr);
 struct psc_gguf_outline {
@@ -46,7 +47,7 @@ struct psc_gguf_outline {
     const struct psc_gguf_entry *entries;
     uint32_t entry_n;
     uint64_t alignment; /* a power of two from 8; 0 stands for 32 */
-    psc_gguf_fill_fn fill;
+    psc_gguf_fill_fn fill; /* may be NULL when there are no entries */
     void *ctx;
 };
 

@@ -21,7 +21,7 @@ static size_t without_zeros(const char *s, size_t n)
     return n;
 }
 
-enum psc_status psc_source_map(struct psc_source *source, const char *path, struct psc_error *reterr)
+enum psc_status psc_source_map_whole(struct psc_source *source, const char *path, struct psc_error *reterr)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -50,13 +50,21 @@ enum psc_status psc_source_map(struct psc_source *source, const char *path, stru
         return status;
     }
     *source = (struct psc_source){.s = at,
-                                  .n = without_zeros(at, (size_t)info.st_size),
+                                  .n = (size_t)info.st_size,
                                   .file_n = (size_t)info.st_size,
                                   .mapped = true,
                                   .fd = fd,
                                   .changed_s = info.st_mtim.tv_sec,
                                   .changed_ns = info.st_mtim.tv_nsec};
     return PSC_OK;
+}
+
+enum psc_status psc_source_map(struct psc_source *source, const char *path, struct psc_error *reterr)
+{
+    enum psc_status status = psc_source_map_whole(source, path, reterr);
+    if (status == PSC_OK)
+        source->n = without_zeros(source->s, source->n);
+    return status;
 }
 
 void psc_source_release(struct psc_source *source)

@@ -12,7 +12,7 @@
 
 struct psc_source {
     const char *s;
-    size_t n;                      /* of the text: zero bytes at its end are left out */
+    size_t n;                      /* of the text: zero bytes at its end are left out (not by map_whole) */
     size_t file_n;                 /* of the whole file */
     bool mapped;                   /* by us: unmapped at the end */
     size_t kept;                   /* bytes before this offset were dropped */
@@ -28,6 +28,9 @@ struct psc_piece {
 /* PSC_ERR_IO with the system's reason; PSC_ERR_PARSE "file is empty". */
 enum psc_status psc_source_map(struct psc_source *source, const char *path,
                                struct psc_error *reterr) PSC_MUST_CHECK;
+/* The same for a file that is no text: n is all of it. */
+enum psc_status psc_source_map_whole(struct psc_source *source, const char *path,
+                                     struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_source_release(struct psc_source *source); /* {0} is fine */
 /* PSC_ERR_IO when the file is no longer what was opened. */
 enum psc_status psc_source_check(const struct psc_source *source, struct psc_error *reterr) PSC_MUST_CHECK;

@@ -140,7 +140,8 @@ static void decode_q5_k(const struct psc_q5_k *b, float *y)
         const uint8_t *q = b->q + g / 2 * 32;
         float scale = d * (float)sc[g], least = dmin * (float)mn[g];
         for (int l = 0; l < 32; l++)
-            y[32 * g + l] = scale * (float)((g & 1 ? q[l] >> 4 : q[l] & 15) | (b->qh[l] >> g & 1) << 4) - least;
+            y[32 * g + l] =
+                scale * (float)((g & 1 ? q[l] >> 4 : q[l] & 15) | (b->qh[l] >> g & 1) << 4) - least;
     }
 }
 
@@ -163,11 +164,11 @@ static void decode_q6_k(const struct psc_q6_k *b, float *y)
     }
 }
 
-#define EACH_BLOCK(tag, fn, values)                                                                            \
-    do {                                                                                                       \
-        const struct tag *blocks = src;                                                                        \
-        for (uint64_t i = 0; i < n / (values); i++)                                                            \
-            fn(&blocks[i], dst + i * (values));                                                                \
+#define EACH_BLOCK(tag, fn, values)                                                                          \
+    do {                                                                                                     \
+        const struct tag *blocks = src;                                                                      \
+        for (uint64_t i = 0; i < n / (values); i++)                                                          \
+            fn(&blocks[i], dst + i * (values));                                                              \
     } while (0)
 
 void psc_blocks_decode(enum psc_wtype type, const void *src, float *dst, uint64_t n)

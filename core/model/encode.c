@@ -5,10 +5,10 @@
 #include <assert.h>
 #include <math.h>
 
-/* The smallest f16 that is no smaller than x >= 0; the largest finite one when there is none. */
+/* The smallest f16 that is no smaller than x >= 0 (or -0); the largest finite one when there is none. */
 static uint16_t f16_up(float x)
 {
-    uint16_t h = psc_f32_to_f16(x);
+    uint16_t h = psc_f32_to_f16(fabsf(x));
     if (h < 0x7bff && psc_f16_to_f32(h) < x)
         h++;
     return h > 0x7bff ? 0x7bff : h;
@@ -215,11 +215,11 @@ static void encode_q6_k(const float *x, struct psc_q6_k *b)
         }
 }
 
-#define EACH_BLOCK(tag, fn, values)                                                                            \
-    do {                                                                                                       \
-        struct tag *blocks = dst;                                                                              \
-        for (uint64_t i = 0; i < n / (values); i++)                                                            \
-            fn(src + i * (values), &blocks[i]);                                                                \
+#define EACH_BLOCK(tag, fn, values)                                                                          \
+    do {                                                                                                     \
+        struct tag *blocks = dst;                                                                            \
+        for (uint64_t i = 0; i < n / (values); i++)                                                          \
+            fn(src + i * (values), &blocks[i]);                                                              \
     } while (0)
 
 void psc_blocks_encode(enum psc_wtype type, const float *src, void *dst, uint64_t n)
