@@ -73,6 +73,7 @@ const char *psc_status_name(enum psc_status status)
     case PSC_ERR_USAGE: return "usage";
     case PSC_ERR_CANCELLED: return "cancelled";
     case PSC_ERR_PLAN: return "plan";
+    case PSC_ERR_RUN: return "run";
     }
     return "unknown";
 }

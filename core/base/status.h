@@ -35,6 +35,7 @@ enum psc_status {
     PSC_ERR_USAGE = -8,       /* an option or argument makes no sense */
     PSC_ERR_CANCELLED = -9,   /* the person pressed Cancel */
     PSC_ERR_PLAN = -10,       /* a plan cannot be applied to this graph */
+    PSC_ERR_RUN = -11,        /* a run went wrong: numbers that no right run makes, an op that cannot be executed */
 };
 
 struct psc_error {

@@ -9,14 +9,13 @@
  *     5. min-p            of these, the ones at least min_p times as probable as the first
  *     6. temperature      of what is left, exp((logit - highest) / temperature), and one draw
  * Stages 4 and 5 look at the probabilities of the model (temperature 1), after the penalty, among what the stages
- * before them left. The draw walks what is left from the highest down; it takes exactly one number of the generator.
+ * before them left. The draw takes exactly one number of the generator and walks what is left from the highest down; when
+ * stages 3 to 5 are off, all tokens in order of their ids.
  *
  * Same logits, options, seed and accepted tokens: same token, on every machine. The generator is psc_random_next
- * (core/base/hash.h); the exponential function is our own, made of IEEE additions and multiplications of doubles, so no
- * two C libraries can disagree in the last bit; sums run one after the other in a fixed order.
- *
- * A NaN, or +infinity, among the logits is an error that names the first one: it means that the run went wrong, and a
- * token picked all the same would hide that. -infinity is a token that cannot come.
+ * (core/base/hash.h), the exponential function psc_exp (core/run/softmax.h, which also says what logits are refused);
+ * sums are of doubles, one after the other: from the highest token down, or, over the whole vocabulary, in order of the
+ * ids.
  *
  * Cost: O(n) for greedy, else O(n + m log n) for m tokens left by the stages; no allocation after psc_sampler_new.
  */
@@ -24,16 +23,16 @@
 #define PSC_CORE_RUN_SAMPLER_H
 
 #include "core/base/status.h"
-#include "core/doc/doc.h"
+#include "core/run/softmax.h"
 
 #include <stdint.h>
 
-struct psc_sampling {
+struct psc_sampling {       /* {0}: greedy, everything off */
     float temperature;      /* 0: greedy */
     uint32_t top_k;         /* 0: off */
-    float top_p;            /* above 0, at most 1; 1: off */
+    float top_p;            /* 0 to 1; 0 and 1: off */
     float min_p;            /* 0 to 1; 0: off */
-    float repeat_penalty;   /* above 0; 1: off */
+    float repeat_penalty;   /* 0 and 1: off */
     uint32_t repeat_window; /* tokens looked back; 0: off */
     uint64_t seed;
 };
@@ -42,6 +41,7 @@ struct psc_sampling psc_sampling_default(void);
 /* PSC_ERR_USAGE with a sentence when a field is outside its range. */
 enum psc_status psc_sampling_check(const struct psc_sampling *sampling, struct psc_error *reterr) PSC_MUST_CHECK;
 
+#define PSC_REPEAT_WINDOW     64u
 #define PSC_REPEAT_WINDOW_MAX (1u << 20)
 
 struct psc_sampler;
@@ -57,13 +57,5 @@ enum psc_status psc_sampler_next(struct psc_sampler *sampler, const float *logit
                                  struct psc_error *reterr) PSC_MUST_CHECK;
 /* As new: the window is empty, the generator at its seed. */
 void psc_sampler_restart(struct psc_sampler *sampler);
-
-/* The five most probable tokens, as a trace has them in `logits_top`: the softmax of all n logits (no penalty, no
- * temperature) with the difference to the highest taken in f32, exponentials and their sum in f64 in order of the ids,
- * highest first, of equal ones the lower id; p rounded to f32 and widened again. Fewer when n < 5. The same errors
- * as psc_sampler_next. */
-#define PSC_LOGITS_TOP_N 5u
-enum psc_status psc_logits_top(const float *logits, uint32_t n, struct psc_logit ret[PSC_LOGITS_TOP_N],
-                               uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

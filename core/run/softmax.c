@@ -1,0 +1,211 @@
+#include "core/run/softmax.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF /* a fused multiplication and addition rounds once where the others round twice */
+#endif
+
+#define LOG2_E    0x1.71547652b82fep+0
+#define LN2_HIGH  0x1.62e42feep-1 /* times a number of up to 21 bits: exact */
+#define LN2_LOW   0x1.a39ef35793c76p-33
+#define ROUND     0x1.8p52 /* added and taken off again, it leaves the nearest integer */
+#define NORMAL    (-708.0) /* below this the result may be denormal */
+#define UNDERFLOW (-746.0) /* below this the result is 0 */
+#define BLOCK     256u
+
+/* A loop may run on wider vectors where the processor has them: the operations of each lane are the same, and so are the
+ * bits. No fused multiply-add here: it would round differently. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define WIDE __attribute__((target("avx2")))
+#define HAS_WIDE() __builtin_cpu_supports("avx2")
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define WIDE
+#define HAS_WIDE() 0
+#define INLINE static inline
+#endif
+
+/* x = k ln 2 + r with |r| <= ln 2 / 2; e^x = 2^k e^r, and e^r by its series to r^13, whose rest is under 2^-57.
+ * NORMAL <= x <= 0. No branch: a loop around it becomes vector code. */
+INLINE double exp_normal(double x)
+{
+    double shifted = x * LOG2_E + ROUND;
+    double k = shifted - ROUND;
+    double r = (x - k * LN2_HIGH) - k * LN2_LOW;
+    double r2 = r * r;
+    double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0; /* 1/12! and 1/13!; two chains wait less than one */
+    even = even * r2 + 1.0 / 3628800.0;
+    odd = odd * r2 + 1.0 / 39916800.0;
+    even = even * r2 + 1.0 / 40320.0;
+    odd = odd * r2 + 1.0 / 362880.0;
+    even = even * r2 + 1.0 / 720.0;
+    odd = odd * r2 + 1.0 / 5040.0;
+    even = even * r2 + 1.0 / 24.0;
+    odd = odd * r2 + 1.0 / 120.0;
+    even = even * r2 + 0.5;
+    odd = odd * r2 + 1.0 / 6.0;
+    double near_one = 1.0 + (r + r2 * (even + r * odd));
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits << 52) + 0x3ff0000000000000ull; /* 2^k: k stands in the low bits of `shifted` */
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return near_one * power;
+}
+
+double psc_exp(double x)
+{
+    assert(x <= 0.0);
+    if (x >= NORMAL)
+        return exp_normal(x);
+    if (x < UNDERFLOW)
+        return 0.0;
+    return exp_normal(x + 64.0) * 0x1.969d47321e4ccp-93; /* e^-64 */
+}
+
+/* x[i] = e^x[i], NORMAL <= x[i] <= 0 */
+INLINE void exp_full(double x[BLOCK])
+{
+    for (uint32_t i = 0; i < BLOCK; i++)
+        x[i] = exp_normal(x[i]);
+}
+
+static void exp_full_narrow(double x[BLOCK])
+{
+    exp_full(x);
+}
+
+WIDE static void exp_full_wide(double x[BLOCK])
+{
+    exp_full(x);
+}
+
+/* Adds e^x[i] for all i, in order. */
+static double add_block(double sum, double x[BLOCK], uint32_t n)
+{
+    int low = n < BLOCK;
+    for (uint32_t i = 0; i < n; i++)
+        low |= x[i] < NORMAL;
+    for (uint32_t i = 0; i < n && low; i++)
+        x[i] = psc_exp(x[i]);
+    if (!low)
+        (HAS_WIDE() ? exp_full_wide : exp_full_narrow)(x);
+    for (uint32_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+static enum psc_status fail_first(const float *logits, uint32_t n, struct psc_error *reterr)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!(logits[i] <= FLT_MAX))
+            return psc_fail(reterr, PSC_ERR_RUN, "logit %u of %u is %s; no token is chosen from such logits", i, n,
+                            isnan(logits[i]) ? "NaN" : "+infinity");
+    return psc_fail(reterr, PSC_ERR_RUN, "all %u logits are -infinity; no token can come", n);
+}
+
+enum psc_status psc_logits_highest(const float *logits, uint32_t n, float *ret, struct psc_error *reterr)
+{
+    assert(n > 0);
+    float highest = -INFINITY;
+    bool fine = true;
+    for (uint32_t i = 0; i < n; i++) {
+        fine &= logits[i] <= FLT_MAX;
+        highest = logits[i] > highest ? logits[i] : highest;
+    }
+    if (!fine || highest == -INFINITY)
+        return fail_first(logits, n, reterr);
+    *ret = highest;
+    return PSC_OK;
+}
+
+double psc_logits_weight(const float *logits, uint32_t n, float highest, double temperature)
+{
+    double x[BLOCK], sum = 0.0;
+    for (uint32_t from = 0; from < n; from += BLOCK) {
+        uint32_t m = n - from < BLOCK ? n - from : BLOCK;
+        for (uint32_t i = 0; i < m; i++)
+            x[i] = ((double)logits[from + i] - (double)highest) / temperature;
+        sum = add_block(sum, x, m);
+    }
+    return sum;
+}
+
+uint32_t psc_logits_draw(const float *logits, uint32_t n, float highest, double temperature, double share)
+{
+    double target = share * psc_logits_weight(logits, n, highest, temperature), sum = 0.0;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double weight = psc_exp(((double)logits[i] - (double)highest) / temperature);
+        sum += weight;
+        if (weight > 0.0)
+            last = i;
+        if (sum > target)
+            break;
+    }
+    return last;
+}
+
+static double trace_sum(const float *logits, uint32_t n, float highest)
+{
+    double x[BLOCK], sum = 0.0;
+    for (uint32_t from = 0; from < n; from += BLOCK) {
+        uint32_t m = n - from < BLOCK ? n - from : BLOCK;
+        for (uint32_t i = 0; i < m; i++)
+            x[i] = (double)(logits[from + i] - highest);
+        sum = add_block(sum, x, m);
+    }
+    return sum;
+}
+
+/* The fifth highest logit, the lowest when there are fewer. */
+static float fifth_highest(const float *logits, uint32_t n)
+{
+    float top[PSC_LOGITS_TOP_N];
+    for (uint32_t k = 0; k < PSC_LOGITS_TOP_N; k++)
+        top[k] = -INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        if (logits[i] <= top[PSC_LOGITS_TOP_N - 1])
+            continue;
+        uint32_t k = PSC_LOGITS_TOP_N - 1;
+        for (; k && top[k - 1] < logits[i]; k--)
+            top[k] = top[k - 1];
+        top[k] = logits[i];
+    }
+    return top[PSC_LOGITS_TOP_N - 1];
+}
+
+enum psc_status psc_logits_top(const float *logits, uint32_t n, struct psc_logit ret[PSC_LOGITS_TOP_N],
+                               uint32_t *ret_n, struct psc_error *reterr)
+{
+    float highest;
+    enum psc_status status = psc_logits_highest(logits, n, &highest, reterr);
+    if (status != PSC_OK)
+        return status;
+    double sum = trace_sum(logits, n, highest);
+
+    /* Whoever is among the first five by probability has about the fifth highest logit at least. "About": different
+     * logits may have equal probabilities, by rounding or because both are 0, and then the lower id is first. */
+    float cut = fifth_highest(logits, n);
+    cut = cut - highest < -700.0f ? -INFINITY : cut - 1e-3f;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (logits[i] < cut)
+            continue;
+        double p = psc_exp((double)(logits[i] - highest)) / sum;
+        if (found == PSC_LOGITS_TOP_N && p <= ret[found - 1].p)
+            continue;
+        uint32_t k = found < PSC_LOGITS_TOP_N ? found++ : PSC_LOGITS_TOP_N - 1;
+        for (; k && ret[k - 1].p < p; k--)
+            ret[k] = ret[k - 1];
+        ret[k] = (struct psc_logit){.id = i, .p = p};
+    }
+    for (uint32_t k = 0; k < found; k++)
+        ret[k].p = (double)(float)ret[k].p;
+    *ret_n = found;
+    return PSC_OK;
+}
