@@ -1,6 +1,7 @@
 #include "traces/graph-write.h"
 
 #include "traces/cursor.h"
+#include "traces/graph-settings.h"
 #include "traces/traces.h"
 
 #include <string.h>
@@ -36,22 +37,6 @@ static void write_ids(struct psc_json *j, const char *key, const struct psc_grap
     psc_json_end_array(j);
 }
 
-/* The settings that planning needs, for nodes that no file gave: shape and bytes do not follow without them. */
-static void write_made_detail(struct psc_json *j, const struct psc_node_info *node)
-{
-    const struct psc_params *p = node->params;
-    psc_json_object(j);
-    if (p->eps > 0)
-        psc_json_put_f64(j, "eps", (double)p->eps);
-    if (node->layer >= 0)
-        psc_json_put_i64(j, "layer", node->layer);
-    if (node->op == PSC_OP_VIEW)
-        psc_json_put_u64(j, "offset", p->view_offset);
-    if (p->has_scale && node->op == PSC_OP_SCALE)
-        psc_json_put_f64(j, "scale", (double)p->scale);
-    psc_json_end_object(j);
-}
-
 static void write_settings(struct psc_json *j, const char *json)
 {
     if (json) {
@@ -67,6 +52,7 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
     static const char *const keys[] = {"backend", "detail", "dtype", "id", "meta",
                                        "name",    "op",     "shape", "src"};
     const struct psc_node_info *node = &g->nodes[i];
+    bool from_file = node->detail_json || node->meta_json;
     psc_json_object(j);
     for (unsigned k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         psc_extra_write(j, node->extra_json, k ? keys[k - 1] : NULL, keys[k]);
@@ -77,10 +63,10 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
             break;
         case 1:
             psc_json_key(j, "detail");
-            if (node->detail_json || node->meta_json)
+            if (from_file)
                 write_settings(j, node->detail_json);
             else
-                write_made_detail(j, node);
+                psc_settings_write_detail(j, node);
             break;
         case 2:
             psc_json_put_text(j, "dtype", node->dtype_name ? node->dtype_name : psc_dtype_name(node->dtype));
@@ -90,7 +76,10 @@ static void write_node(struct psc_json *j, const struct psc_graph *g, psc_node i
             break;
         case 4:
             psc_json_key(j, "meta");
-            write_settings(j, node->meta_json);
+            if (from_file)
+                write_settings(j, node->meta_json);
+            else
+                psc_settings_write_meta(j, node);
             break;
         case 5: psc_json_put_text(j, "name", node->name); break;
         case 6: psc_json_put_text(j, "op", node->op_name ? node->op_name : psc_op_info(node->op)->name); break;

@@ -6,8 +6,8 @@
  *
  * Weights stand as the file lists them; after them the concatenated ones, which have parts and no bytes of their own:
  *
- *     blk.3.attn_qkv = attn_q | attn_k | attn_v      when the three have one type and one input width, of whole blocks,
- *     blk.3.ffn_gu   = ffn_gate | ffn_up             and qwen2's have their biases
+ *     blk.3.attn_qkv = attn_q | attn_k | attn_v      when the parts have one type, and one input width of whole blocks
+ *     blk.3.ffn_gu   = ffn_gate | ffn_up
  *
  * Widths, for Qwen3-0.6B: n_embd 1024, hd 128, q n_head * hd = 2048 (not n_embd), k and v n_kv = 1024: n_kv is what the
  * K weight really makes, not n_head_kv * hd.
@@ -64,7 +64,8 @@ struct psc_tensor_spec {
     int32_t layer;      /* -1: none */
     uint64_t in, out;   /* out 1: norms and biases */
 };
-/* Every tensor that a graph of the architecture reads, in a fixed order. i < psc_hyper_tensor_n. */
+/* Every tensor that a graph of the architecture reads, in a fixed order. i < psc_hyper_tensor_n. Biases may be missing in
+ * a model; nothing else. */
 uint32_t psc_hyper_tensor_n(const struct psc_hyper *hyper);
 void psc_hyper_tensor(const struct psc_hyper *hyper, uint32_t i, struct psc_tensor_spec *ret);
 /* PSC_ERR_PARSE with a sentence when no graph can be built of these numbers: zero, heads that do not divide, an odd

@@ -1,8 +1,8 @@
 /* core/model/seed.h: weights out of a seed, for models that are made, not trained.
  *
  * Same preset, mix and seed: same bytes, on every machine. Each tensor has its own stream of numbers (from its name and
- * the seed), so tensors may be made in any order, one at a time, rows at a time: a 0.5B model is written without being
- * held in memory.
+ * the seed) in which any place can be reached at once, so tensors may be made in any order and piece by piece: a 0.5B model
+ * is written without being held in memory.
  *
  * Scales keep activations near one: norms near 1, matrices uniform with variance 1/in, those that write into the residual
  * smaller by sqrt(2 n_layer), biases small. Logits have a spread of a few units: greedy decoding does not repeat one token.
@@ -12,12 +12,12 @@
 
 #include "core/model/model.h"
 
-/* Rows [row, row + n) of one tensor, as f32. values: n * tensor->in floats. Threads: any. */
-void psc_seed_rows(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, uint64_t seed, uint64_t row,
-                   uint64_t n, float *values);
-/* The same rows in the weight's type. scratch: tensor->in floats; bytes: n rows. */
-void psc_seed_encode(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, enum psc_wtype type,
-                     uint64_t seed, uint64_t row, uint64_t n, float *scratch, void *bytes);
+/* Values [at, at + n) of one tensor, as f32. */
+void psc_seed_values(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, uint64_t seed, uint64_t at,
+                     uint64_t n, float *values);
+/* The same values as the blocks of a type: at and n are multiples of its block. */
+void psc_seed_blocks(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, enum psc_wtype type,
+                     uint64_t seed, uint64_t at, uint64_t n, void *blocks);
 /* `shapes` with data: a model whose weights lie in the arena. */
 enum psc_status psc_model_seeded(struct psc_arena *arena, const struct psc_model *shapes, uint64_t seed,
                                  struct psc_model **ret, struct psc_error *reterr) PSC_MUST_CHECK;

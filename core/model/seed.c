@@ -1,0 +1,94 @@
+#include "core/model/seed.h"
+
+#include "core/base/hash.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PIECE = 1024 }; /* values made at a time: whole blocks of every type */
+
+/* Where a tensor's numbers lie, and around what. */
+struct stream {
+    uint64_t key;
+    float middle, reach; /* uniform in middle - reach .. middle + reach */
+};
+
+static struct stream stream_of(const struct psc_hyper *h, const struct psc_tensor_spec *t, uint64_t seed)
+{
+    struct stream s = {.key = psc_hash_mix(psc_hash_bytes(t->name, strlen(t->name), seed))};
+    float uniform = sqrtf(3), deviation = 1; /* a reach of sqrt(3) has deviation 1 */
+    switch (t->role) {
+    case PSC_TENSOR_NORM:
+        s.middle = 1;
+        deviation = 0.1f;
+        break;
+    case PSC_TENSOR_BIAS: deviation = 0.1f; break;
+    case PSC_TENSOR_EMBED: deviation = h->tied ? 2 / sqrtf((float)t->in) : 1; break;
+    case PSC_TENSOR_OUTPUT: deviation = 2 / sqrtf((float)t->in); break;
+    default: deviation = 1 / sqrtf((float)t->in); break;
+    }
+    s.reach = uniform * deviation;
+    return s;
+}
+
+static void make(const struct stream *s, uint64_t at, uint64_t n, float *values)
+{
+    uint64_t state = s->key + at * UINT64_C(0x9e3779b97f4a7c15); /* as after `at` calls of psc_random_next */
+    for (uint64_t i = 0; i < n; i++) {
+        float unit = (float)(psc_random_next(&state) >> 40) * 0x1p-23f - 1; /* -1 .. 1, exact */
+        values[i] = s->middle + s->reach * unit;
+    }
+}
+
+void psc_seed_values(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, uint64_t seed, uint64_t at,
+                     uint64_t n, float *values)
+{
+    struct stream s = stream_of(hyper, tensor, seed);
+    make(&s, at, n, values);
+}
+
+void psc_seed_blocks(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, enum psc_wtype type,
+                     uint64_t seed, uint64_t at, uint64_t n, void *blocks)
+{
+    const struct psc_wtype_info *info = psc_wtype_info(type);
+    struct stream s = stream_of(hyper, tensor, seed);
+    float values[PIECE];
+    unsigned char *to = blocks;
+    for (uint64_t done = 0; done < n;) {
+        uint64_t piece = n - done < PIECE ? n - done : PIECE;
+        make(&s, at + done, piece, values);
+        psc_blocks_encode(type, values, to, piece);
+        to += piece / info->block * info->bytes;
+        done += piece;
+    }
+}
+
+enum psc_status psc_model_seeded(struct psc_arena *arena, const struct psc_model *shapes, uint64_t seed,
+                                 struct psc_model **ret, struct psc_error *reterr)
+{
+    const struct psc_hyper *hyper = &shapes->hyper;
+    uint32_t n = psc_hyper_tensor_n(hyper), made = 0;
+    struct psc_arena_mark mark = psc_arena_mark(arena);
+    struct psc_weight *weights = psc_arena_alloc(arena, n, sizeof *weights);
+    enum psc_status status = weights ? PSC_OK : psc_fail_nomem(reterr);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        struct psc_tensor_spec t;
+        psc_hyper_tensor(hyper, i, &t);
+        const struct psc_weight *shape = psc_model_weight(shapes, t.name);
+        if (!shape)
+            continue; /* a bias */
+        void *data = psc_arena_alloc(arena, shape->bytes, 1);
+        if (!data) {
+            status = psc_fail_nomem(reterr);
+            break;
+        }
+        psc_seed_blocks(hyper, &t, shape->type, seed, 0, shape->in * shape->out, data);
+        weights[made] = *shape;
+        weights[made++].data = data;
+    }
+    if (!status)
+        status = psc_model_new(arena, shapes->name, hyper, weights, made, ret, reterr);
+    if (status)
+        psc_arena_rewind(arena, mark);
+    return status;
+}
