@@ -36,7 +36,7 @@ static bool collect(void *ctx, const char *bytes, size_t n)
 static const char full[] = TRACE("{\"breaks\":[[11,0,10,\"0123456789abcdef\",\"fedcba9876543210\"],"
                                  "[null,0,11,\"0000000000000001\",\"ffffffffffffffff\"]],\"hashed\":true,"
                                  "\"hashes\":[[11,\"00000000deadbeef\"]],"
-                                 "\"kv\":[[11,-1,\"write\",3,5],[11,1,\"read\",0,5]]}");
+                                 "\"kv\":[[11,-1,\"write\",3,5],[11,1,\"read\",0,5],[11,0,\"read\",0,5,2]]}");
 
 static void what_a_run_knows_comes_back(void)
 {
@@ -66,7 +66,9 @@ static void what_a_run_knows_comes_back(void)
     g_assert_cmpuint(step.breaks[1].reader, ==, PSC_NONE);
     g_assert_true(step.records[0].has_hash);
     g_assert_cmphex(step.records[0].hash, ==, UINT64_C(0xdeadbeef));
-    g_assert_cmpuint(step.kv_n, ==, 2);
+    g_assert_cmpuint(step.kv_n, ==, 3);
+    g_assert_cmpuint(step.kv[1].unwritten, ==, 0);
+    g_assert_cmpuint(step.kv[2].unwritten, ==, 2);
     g_assert_true(step.kv[0].is_write && !step.kv[1].is_write);
     g_assert_cmpint(step.kv[0].layer, ==, -1);
     g_assert_cmpuint(step.kv[0].lo, ==, 3);
@@ -116,6 +118,7 @@ static const struct wrong wrongs[] = {
     {"a-short-hash", TRACE("{\"breaks\":[[11,0,10,\"0123\",\"0123456789abcdef\"]]}"), "breaks[0]: a hash"},
     {"an-upper-case-hash", TRACE("{\"hashes\":[[11,\"0123456789ABCDEF\"]]}"), "hashes[0]: the hash"},
     {"rows-backwards", TRACE("{\"kv\":[[11,0,\"read\",0,1],[11,0,\"read\",5,1]]}"), "kv[1]: the rows"},
+    {"more-unwritten-rows-than-rows", TRACE("{\"kv\":[[11,0,\"read\",0,1,2]]}"), "kv[0]: the number of unwritten rows"},
     {"an-odd-access", TRACE("{\"kv\":[[11,0,\"reads\",0,1]]}"), "kv[0]: the access"},
     {"a-row-that-is-none", TRACE("{\"kv\":[7]}"), "kv[0]: the row"},
     {"events-of-another-graph", TRACE("{\"events\":{\"backends\":[],\"buffers\":[],\"events\":[],\"lanes\":[],\"positions\":3,\"values\":[]}}"), "positions"},

@@ -67,6 +67,8 @@ static void write_rows(struct psc_json *j, const struct psc_graph *g, const stru
         psc_json_string(j, rows->is_write ? "write" : "read");
         psc_json_u64(j, rows->lo);
         psc_json_u64(j, rows->hi);
+        if (rows->unwritten)
+            psc_json_u64(j, rows->unwritten);
         psc_json_end_array(j);
     }
     psc_json_end_array(j);
@@ -217,6 +219,8 @@ static enum psc_status read_kv_rows(struct part *p, struct psc_cursor c, void *t
         return bad(p, "the access", "read or write");
     if (!column_u32(&c, UINT32_MAX, &rows->lo) || !column_u32(&c, UINT32_MAX, &rows->hi) || rows->lo > rows->hi)
         return bad(p, "the rows", "two numbers, the first not above the second");
+    if (c.at < c.end && psc_cursor_count(c) && !column_u32(&c, rows->hi - rows->lo, &rows->unwritten))
+        return bad(p, "the number of unwritten rows", "at most that of the rows");
     return PSC_OK;
 }
 

@@ -3,7 +3,8 @@
  *     document   "planscope": {"run": {"backend": "cpu", "fault": "h1"}}
  *     phase      "planscope": {"kv": {"format": "f32", "layers": 2, "row_bytes": 128, "rows": 64, "width": 32}}
  *     step       "planscope": {"breaks": [[reader, operand, value, expected, found]], "events": {..},
- *                              "hashed": true, "hashes": [[node, hash]], "kv": [[node, layer, "write", lo, hi]]}
+ *                              "hashed": true, "hashes": [[node, hash]], "kv": [[node, layer, "write", lo, hi],
+ *                              [node, layer, "read", lo, hi, unwritten rows]]}
  *
  * Nodes go by ids, hashes are 16 hexadecimal digits. Members that have nothing to say are left out.
  */

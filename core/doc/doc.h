@@ -31,6 +31,7 @@ struct psc_kv_rows {
     int32_t layer;
     bool is_write;
     uint32_t lo, hi;             /* rows (cells) of K and V, half-open */
+    uint32_t unwritten;          /* reads: how many of these rows nobody had written before */
 };
 /* A read that saw other bytes than its value had when it was written. */
 struct psc_hash_break {

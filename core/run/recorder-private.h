@@ -1,0 +1,153 @@
+/* core/run/recorder-private.h: what the sources of core/run/recorder.h share.
+ *
+ *     recorder.c        life, phases, the sink, the end of a step
+ *     recorder-look.c   which bytes are looked at (windows), probes before and after kernels, what they found
+ *     recorder-story.c  events, turned into stories; rows of KV
+ *     recorder-doc.c    the document's steps
+ *
+ * A *window* is a range of bytes of one node's storage that somebody reads: the whole of it, a view of it, or the part that
+ * an op looks at. It is hashed when its owner is written, and again before each read.
+ */
+#ifndef PSC_CORE_RUN_RECORDER_PRIVATE_H
+#define PSC_CORE_RUN_RECORDER_PRIVATE_H
+
+#include "core/base/hash.h"
+#include "core/plan/plan.h"
+#include "core/run/recorder.h"
+
+struct psc_look_window {
+    psc_node owner;
+    uint64_t offset, bytes; /* of the owner's storage */
+};
+struct psc_look_read { /* what a source entry reads of its operand's own window */
+    uint64_t lo, hi;
+    uint32_t window;        /* PSC_NONE: nothing that is compared */
+};
+struct psc_look_place { /* where an input was filled, until the next fill */
+    const struct psc_backend_api *api;
+    struct psc_backend *b;  /* NULL: not known */
+    psc_address at;
+};
+struct psc_look_late { /* a value that is looked at when its split ends */
+    const struct psc_backend_api *api;
+    struct psc_backend *b;
+    psc_address at;
+    psc_node node;
+};
+
+/* One graph under observation. Lists live in the arena; indices of nodes are the graph's. */
+struct psc_look {
+    struct psc_arena arena;
+    struct psc_look_window *windows; /* by owner, then offset */
+    uint32_t window_n;
+    uint32_t *window_at;             /* [n + 1]: windows of an owner */
+    uint32_t *window_of;             /* [n]: the node's own bytes, PSC_NONE when it has none to look at */
+    struct psc_look_read *reads;     /* [src_total] */
+    psc_node *views;                 /* nodes whose bytes are an owner's */
+    uint32_t *view_at;               /* [n + 1] */
+    uint32_t *hash_owner;            /* scratch: owner of each node, PSC_NONE: none */
+
+    uint64_t *expected;              /* [window_n] */
+    uint8_t *known;                  /* [window_n]: `expected` holds, or will after the next synchronise */
+    uint64_t *found;                 /* [src_total + output_n] */
+    uint8_t *asked;                  /* [src_total + output_n]: in this step */
+    struct psc_probe_stats *stats;   /* [n] */
+    uint8_t *noted;                  /* [n]: stats of this step are there, or will be */
+    void **contents;                 /* [n], in the recorder's content_arena */
+    struct psc_look_place *inputs;   /* [n]; b == NULL for what is no input */
+    struct psc_look_late *late;      /* [n] */
+    uint32_t late_n;
+};
+
+struct psc_told { /* bytes that the host put into an input */
+    psc_node node;
+    void *bytes; /* owned */
+    uint64_t n;
+};
+
+/* The phase that is going on. */
+struct psc_rec_phase {
+    const struct psc_graph *graph;     /* in the document */
+    const struct psc_plan *plan;
+    const struct psc_graph *of;        /* the session's */
+    uint64_t uid;
+    uint32_t index, steps;
+    struct psc_look look;
+    struct psc_map buffer_of;          /* backend << 32 | id -> index into buffers */
+    struct psc_buffer *buffers;        /* owned; names in the document's arena */
+    size_t buffer_n, buffer_cap;
+    uint8_t *backend_of;               /* [session's backends]: index into the graph's, in look.arena */
+    struct psc_event *first, *last;    /* owned: events of the first step; of the latest that had a story of its own */
+    size_t first_n, last_n;
+    const struct psc_story *last_story;
+    bool told;                         /* the stream knows it */
+};
+
+struct psc_rec_store; /* recorder-doc.c */
+
+struct psc_recorder {
+    struct psc_recorder_options options;
+    struct psc_sink sink;
+    struct psc_doc *doc;               /* grows; handed over by psc_recorder_doc */
+    struct psc_rec_store *store;       /* the document's */
+    struct psc_session *session;       /* of the execution that goes on */
+    char kind[32], phase_kind[32];     /* of the next execution; of `phase` */
+    bool has_phase;
+    struct psc_rec_phase phase;
+    uint32_t step;                     /* of the session */
+
+    struct psc_event *events;          /* owned: of this step */
+    size_t event_n, event_cap;
+    struct psc_kv_rows *rows;          /* owned: of this step */
+    size_t row_n, row_cap;
+    struct psc_told *tolds;            /* owned */
+    size_t told_n, told_cap;
+    uint8_t **written;                 /* owned: of each layer, a byte a row */
+    uint32_t *written_n;
+    size_t layer_n, layer_cap;
+    bool failed;                       /* out of memory in a callback that cannot say so */
+    bool looked_at_inputs;             /* in this step */
+
+    bool is_pending;                   /* a step is complete but for its token */
+    struct psc_arena step_arena;       /* of the pending step */
+    struct psc_arena content_arena;    /* contents of the step that goes on */
+    struct psc_step pending;
+    struct psc_mismatch *mismatches;   /* owned */
+    size_t mismatch_n, mismatch_cap;
+};
+
+/* ---- recorder-look.c */
+enum psc_status psc_look_init(struct psc_look *look, const struct psc_graph *graph, const struct psc_plan *plan,
+                              const struct psc_recorder_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_look_release(struct psc_look *look);
+void psc_look_begin(struct psc_recorder *r); /* forgets the step before */
+/* The input lies there now. */
+enum psc_status psc_look_filled(struct psc_recorder *r, psc_node node, const struct psc_look_place *at,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_look_before(struct psc_recorder *r, const struct psc_backend_api *api, struct psc_backend *b,
+                                const struct psc_call *call, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_look_after(struct psc_recorder *r, const struct psc_backend_api *api, struct psc_backend *b,
+                               const struct psc_call *call, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_look_split_end(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_look_export(struct psc_recorder *r, psc_node node, const struct psc_look_place *at,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
+/* All probes have taken effect: records, breaks and contents go into r->pending. */
+enum psc_status psc_look_end(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- recorder-story.c */
+void psc_rec_event(struct psc_recorder *r, const struct psc_event *event, const struct psc_located *at);
+void psc_rec_rows(struct psc_recorder *r, const struct psc_kv_access *access);
+enum psc_status psc_rec_buffers(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK; /* those of the plan */
+/* The story of the step that just ended: the phase's when it is the first, the step's own when its events differ. */
+enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- recorder-doc.c */
+enum psc_status psc_rec_store_new(struct psc_doc *doc, struct psc_rec_store **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* A phase like the one given; what it points to lies in the document's arena. */
+enum psc_status psc_rec_store_phase(struct psc_doc *doc, struct psc_rec_store *store, const struct psc_phase *phase,
+                                    struct psc_error *reterr) PSC_MUST_CHECK;
+/* Takes the arena, in which the step lies, over. */
+enum psc_status psc_rec_store_step(struct psc_rec_store *store, const struct psc_step *step, struct psc_arena *arena,
+                                   struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

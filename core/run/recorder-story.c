@@ -1,0 +1,332 @@
+/* Events as they happened, turned into stories; rows of KV. */
+#include "core/run/recorder-private.h"
+
+#include "core/base/mem.h"
+
+#include <string.h>
+
+/* ---- buffers ------------------------------------------------------------------------------------------ */
+
+static uint64_t buffer_key(uint32_t backend, uint32_t id)
+{
+    return (uint64_t)backend << 32 | id;
+}
+
+/* Index of a buffer in the phase's table; PSC_NONE when memory is exhausted. */
+static uint32_t add_buffer(struct psc_recorder *r, uint32_t backend, const struct psc_buffer *buffer)
+{
+    struct psc_rec_phase *p = &r->phase;
+    uint32_t old;
+    struct psc_buffer copy = *buffer;
+    copy.name = psc_arena_strdup(&r->doc->arena, buffer->name);
+    if ((buffer->name && !copy.name) || !psc_grow(&p->buffers, p->buffer_n + 1, &p->buffer_cap, sizeof *p->buffers) ||
+        !psc_map_put(&p->buffer_of, buffer_key(backend, (uint32_t)buffer->id), (uint32_t)p->buffer_n, &old))
+        return PSC_NONE;
+    if (old != PSC_NONE)
+        return old;
+    p->buffers[p->buffer_n] = copy;
+    return (uint32_t)p->buffer_n++;
+}
+
+/* The session's backend that a backend of the graph is. */
+static uint32_t session_backend(const struct psc_recorder *r, uint8_t backend)
+{
+    for (uint32_t b = 0; b < psc_session_backend_n(r->session); b++)
+        if (r->phase.backend_of[b] == backend)
+            return b;
+    return PSC_NONE;
+}
+
+static bool find_backends(struct psc_recorder *r)
+{
+    uint32_t n = psc_session_backend_n(r->session);
+    const struct psc_graph *graph = r->phase.graph;
+    r->phase.backend_of = psc_arena_alloc(&r->phase.look.arena, n, sizeof *r->phase.backend_of);
+    if (!r->phase.backend_of)
+        return false;
+    for (uint32_t b = 0; b < n; b++) {
+        const struct psc_backend_api *api;
+        (void)psc_session_backend(r->session, b, &api);
+        r->phase.backend_of[b] = PSC_BACKEND_NONE;
+        for (uint32_t k = 0; k < graph->backend_n; k++)
+            if (!strcmp(graph->backends[k], api->file_name) || !strcmp(graph->backends[k], api->name))
+                r->phase.backend_of[b] = (uint8_t)k;
+    }
+    return true;
+}
+
+enum psc_status psc_rec_buffers(struct psc_recorder *r, struct psc_error *reterr)
+{
+    const struct psc_plan *plan = r->phase.plan;
+    if (!find_backends(r))
+        return psc_fail_nomem(reterr);
+    for (uint32_t i = 0; i < plan->buffer_n; i++) {
+        uint32_t backend = session_backend(r, plan->buffers[i].backend);
+        if (backend != PSC_NONE && add_buffer(r, backend, &plan->buffers[i]) == PSC_NONE)
+            return psc_fail_nomem(reterr);
+    }
+    return PSC_OK;
+}
+
+/* A buffer that the plan does not know lies behind the others of its backend. */
+static uint64_t end_of_pool(const struct psc_rec_phase *p, uint8_t backend)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < p->buffer_n; i++) {
+        const struct psc_buffer *b = &p->buffers[i];
+        if (b->backend == backend && b->bytes != UINT64_MAX && b->base + b->bytes > end)
+            end = b->base + b->bytes;
+    }
+    return end;
+}
+
+static uint32_t locate(struct psc_recorder *r, const struct psc_located *at)
+{
+    struct psc_rec_phase *p = &r->phase;
+    struct psc_pool_buffer pool;
+    uint32_t index;
+    uint64_t key = buffer_key(at->backend, at->buffer);
+    if (psc_map_get(&p->buffer_of, key, &index))
+        return index;
+    uint8_t backend = at->backend < psc_session_backend_n(r->session) ? p->backend_of[at->backend] : PSC_BACKEND_NONE;
+    struct psc_buffer made = {.id = at->buffer, .backend = backend, .base = end_of_pool(p, backend)};
+    if (at->buffer == PSC_NONE) { /* no pool owns the address */
+        made.name = "nowhere";
+        made.role = PSC_ROLE_EXTERNAL;
+        made.bytes = UINT64_MAX;
+        made.id = PSC_NONE;
+    } else {
+        psc_session_buffer(r->session, at->backend, at->buffer, &pool);
+        made.name = pool.name;
+        made.role = pool.role;
+        made.bytes = pool.bytes;
+    }
+    index = add_buffer(r, at->backend, &made);
+    r->failed = r->failed || index == PSC_NONE;
+    return index;
+}
+
+/* ---- while it happens --------------------------------------------------------------------------------- */
+
+void psc_rec_event(struct psc_recorder *r, const struct psc_event *event, const struct psc_located *at)
+{
+    if (!psc_grow(&r->events, r->event_n + 1, &r->event_cap, sizeof *r->events)) {
+        r->failed = true;
+        return;
+    }
+    struct psc_event *e = &r->events[r->event_n++];
+    *e = *event;
+    bool has_bytes = event->kind != PSC_EV_WAIT && event->kind != PSC_EV_COMPLETE && event->kind != PSC_EV_SUBMIT;
+    e->buffer = PSC_NONE;
+    if (at && has_bytes) {
+        e->buffer = locate(r, at);
+        e->generation = at->generation;
+        e->lo = at->lo;
+        e->hi = at->hi;
+    }
+}
+
+static bool written_rows(struct psc_recorder *r, uint32_t layer, uint32_t rows)
+{
+    size_t cap = r->layer_cap;
+    if (layer >= r->layer_n) {
+        size_t cap_n = r->layer_cap;
+        if (!psc_grow(&r->written, (size_t)layer + 1, &cap, sizeof *r->written) ||
+            !psc_grow(&r->written_n, (size_t)layer + 1, &cap_n, sizeof *r->written_n))
+            return false;
+        r->layer_cap = cap < cap_n ? cap : cap_n;
+        for (; r->layer_n <= layer; r->layer_n++) {
+            r->written[r->layer_n] = NULL;
+            r->written_n[r->layer_n] = 0;
+        }
+    }
+    if (rows <= r->written_n[layer])
+        return true;
+    uint32_t more = rows < 64 ? 64 : rows > UINT32_MAX / 2 ? rows : rows * 2;
+    uint8_t *grown = psc_realloc(r->written[layer], more);
+    if (!grown)
+        return false;
+    memset(grown + r->written_n[layer], 0, more - r->written_n[layer]);
+    r->written[layer] = grown;
+    r->written_n[layer] = more;
+    return true;
+}
+
+void psc_rec_rows(struct psc_recorder *r, const struct psc_kv_access *access)
+{
+    uint32_t layer = access->layer < 0 ? 0 : (uint32_t)access->layer;
+    if (access->hi < access->lo || !written_rows(r, layer, access->hi) ||
+        !psc_grow(&r->rows, r->row_n + 1, &r->row_cap, sizeof *r->rows)) {
+        r->failed = true;
+        return;
+    }
+    struct psc_kv_rows *rows = &r->rows[r->row_n++];
+    *rows = (struct psc_kv_rows){access->node, access->layer, access->is_write, access->lo, access->hi, 0};
+    uint8_t *written = r->written[layer];
+    if (access->is_write)
+        memset(written + access->lo, 1, access->hi - access->lo);
+    else
+        for (uint32_t row = access->lo; row < access->hi; row++)
+            rows->unwritten += !written[row];
+}
+
+/* ---- stories ------------------------------------------------------------------------------------------- */
+
+/* The same but for how often buffers had been given out before. */
+static bool same_events(const struct psc_event *a, size_t a_n, const struct psc_event *b, size_t b_n)
+{
+    if (a_n != b_n)
+        return false;
+    for (size_t i = 0; i < a_n; i++) {
+        const struct psc_event *x = &a[i], *y = &b[i];
+        if (x->lo != y->lo || x->hi != y->hi || x->value != y->value || x->buffer != y->buffer || x->node != y->node ||
+            x->position != y->position || x->operand != y->operand || x->kind != y->kind || x->run != y->run)
+            return false;
+    }
+    return true;
+}
+
+/* Counting of one story under construction. */
+struct telling {
+    struct psc_story_builder *builder;
+    uint32_t *writes;  /* of each value */
+    uint32_t *enqueue; /* event that enqueued the value last, PSC_NONE */
+    uint32_t value_n, event_n;
+};
+
+static bool is_write(enum psc_event_kind kind)
+{
+    return kind == PSC_EV_FILL || kind == PSC_EV_WRITE || kind == PSC_EV_ROWS_WRITE;
+}
+
+/* Versions, lanes and events waited for follow from the order of the events. */
+static void tell(struct telling *t, const struct psc_graph *graph, const struct psc_event *event, uint16_t run)
+{
+    struct psc_event e = *event;
+    enum psc_event_kind kind = (enum psc_event_kind)e.kind;
+    e.run = (uint16_t)(e.run + run);
+    e.cause = PSC_NONE;
+    e.lane = 0;
+    if (e.node < graph->n && kind != PSC_EV_ENQUEUE && kind != PSC_EV_FILL)
+        e.lane = graph->nodes[e.node].backend == PSC_BACKEND_NONE ? 1 : (uint16_t)(graph->nodes[e.node].backend + 1);
+    if (e.value < t->value_n) {
+        uint32_t *writes = &t->writes[e.value];
+        e.version = is_write(kind) ? (*writes)++ : *writes ? *writes - 1 : 0;
+        if (kind == PSC_EV_ENQUEUE)
+            t->enqueue[e.value] = t->event_n;
+        if (kind == PSC_EV_WAIT || kind == PSC_EV_COMPLETE)
+            e.peer = t->enqueue[e.value];
+    }
+    if ((kind == PSC_EV_WAIT || kind == PSC_EV_COMPLETE) && e.peer == PSC_NONE)
+        return; /* nothing was under way: a drain */
+    t->event_n++;
+    psc_story_add_event(t->builder, &e);
+}
+
+static void add_rooms(struct psc_story_builder *builder, const struct psc_story *planned, const struct psc_rec_phase *p)
+{
+    for (uint32_t i = 0; i < planned->backend_n; i++)
+        psc_story_add_backend(builder, planned->backends[i]);
+    for (uint32_t i = 0; i < planned->lane_n; i++)
+        psc_story_add_lane(builder, planned->lanes[i].name, planned->lanes[i].backend);
+    for (size_t i = 0; i < p->buffer_n; i++)
+        psc_story_add_buffer(builder, &p->buffers[i]);
+    for (uint32_t i = 0; i < planned->value_n; i++)
+        psc_story_add_value(builder, &planned->values[i]);
+    psc_story_set_order(builder, planned->position_n, NULL, planned->believed_order, PSC_EXEC_SERIAL, NULL, false);
+}
+
+/* before: events of an earlier run whose fills still count; may be NULL. */
+static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *arena, const struct psc_event *before,
+                                  size_t before_n, struct psc_story **ret, struct psc_error *reterr)
+{
+    struct psc_arena scratch = {0};
+    struct psc_story *planned = NULL;
+    const struct psc_graph *graph = r->phase.graph;
+    enum psc_status status = psc_plan_lower(&scratch, graph, r->phase.plan, &planned, reterr);
+    struct telling t = {.builder = psc_story_builder_new(), .value_n = status == PSC_OK ? planned->value_n : 0};
+    if (status == PSC_OK) {
+        t.writes = psc_arena_alloc0(&scratch, t.value_n, sizeof *t.writes);
+        t.enqueue = psc_arena_alloc(&scratch, t.value_n, sizeof *t.enqueue);
+        if (!t.builder || !t.writes || !t.enqueue)
+            status = psc_fail_nomem(reterr);
+    }
+    if (status == PSC_OK) {
+        memset(t.enqueue, 0xff, t.value_n * sizeof *t.enqueue);
+        add_rooms(t.builder, planned, &r->phase);
+        for (size_t i = 0; i < before_n; i++)
+            tell(&t, graph, &before[i], 0);
+        for (size_t i = 0; i < r->event_n; i++)
+            tell(&t, graph, &r->events[i], before_n ? 1 : 0);
+        status = psc_story_builder_finish(t.builder, arena, ret, reterr);
+    }
+    psc_story_builder_free(t.builder);
+    psc_arena_release(&scratch);
+    return status;
+}
+
+/* A story that breaks a rule is told of and left out: what reads it relies on the rules. */
+static enum psc_status checked_story(struct psc_recorder *r, struct psc_arena *arena, const struct psc_event *before,
+                                     size_t before_n, const struct psc_story **ret, struct psc_error *reterr)
+{
+    struct psc_error err;
+    struct psc_story *story = NULL;
+    enum psc_status status = make_story(r, arena, before, before_n, &story, reterr);
+    if (status != PSC_OK)
+        return status;
+    status = psc_story_check(story, &err);
+    if (status == PSC_ERR_NOMEM)
+        return psc_fail_nomem(reterr);
+    if (status != PSC_OK)
+        psc_report_add(&r->doc->report, PSC_WARNING, 0, 0, UINT64_MAX, "the recorded events of step %u are left out: %s",
+                       r->step, err.text);
+    else
+        *ret = story;
+    return PSC_OK;
+}
+
+static bool keep_events(struct psc_recorder *r, struct psc_event **to, size_t *to_n)
+{
+    struct psc_event *copy = psc_alloc(r->event_n * sizeof *copy);
+    if (!copy)
+        return false;
+    if (r->event_n)
+        memcpy(copy, r->events, r->event_n * sizeof *copy);
+    psc_free(*to);
+    *to = copy;
+    *to_n = r->event_n;
+    return true;
+}
+
+static bool has_fills(const struct psc_event *events, size_t n)
+{
+    return n && events[0].kind == PSC_EV_FILL;
+}
+
+enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr)
+{
+    struct psc_rec_phase *p = &r->phase;
+    const struct psc_story *story = NULL;
+    if (!r->options.events)
+        return PSC_OK;
+    if (!p->steps) {
+        enum psc_status status = checked_story(r, &r->doc->arena, NULL, 0, &story, reterr);
+        if (status == PSC_OK && !keep_events(r, &p->first, &p->first_n))
+            status = psc_fail_nomem(reterr);
+        r->doc->phases[p->index].story = (struct psc_story *)(uintptr_t)story;
+        return status;
+    }
+    if (same_events(r->events, r->event_n, p->first, p->first_n))
+        return PSC_OK;
+    if (!p->last_story || !same_events(r->events, r->event_n, p->last, p->last_n)) {
+        bool goes_on = !has_fills(r->events, r->event_n) && has_fills(p->first, p->first_n);
+        enum psc_status status = checked_story(r, &r->doc->arena, goes_on ? p->first : NULL, goes_on ? p->first_n : 0,
+                                               &p->last_story, reterr);
+        if (status == PSC_OK && !keep_events(r, &p->last, &p->last_n))
+            status = psc_fail_nomem(reterr);
+        if (status != PSC_OK)
+            return status;
+    }
+    r->pending.story = p->last_story;
+    return PSC_OK;
+}
