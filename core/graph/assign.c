@@ -145,33 +145,41 @@ enum psc_status psc_offload_parse(const char *spec, const struct psc_target *tar
 /* ---- the assignment --------------------------------------------------------------------------------------- */
 
 struct assigner {
-    const struct psc_graph *graph;
     const struct psc_target *targets;
-    uint32_t target_n, cpu;
+    uint32_t target_n, cpu, layer_n;
     uint32_t by_priority[PSC_TARGETS_MAX];
     const struct psc_offload *plan;
-    uint8_t index[PSC_TARGETS_MAX]; /* of the target's name in backends, PSC_BACKEND_NONE before its first node */
     const char **backends;
     uint32_t backend_n;
 };
+struct asked { /* what is asked of a target */
+    enum psc_op op;
+    enum psc_dtype dtype;
+    const struct psc_params *params;
+    int32_t layer;
+};
 
-static bool takes(const struct psc_target *target, const struct psc_node_info *node)
+static bool takes(const struct psc_target *target, const struct asked *q)
 {
-    return !target->unusable && (!target->takes || target->takes(node->op, node->dtype, node->params));
+    return !target->unusable && (!target->takes || target->takes(q->op, q->dtype, q->params));
 }
 
-static void sort_targets(struct assigner *a)
+static struct assigner assigner_of(const struct psc_target *targets, uint32_t n, const struct psc_offload *plan,
+                                   uint32_t layer_n)
 {
-    for (uint32_t i = 0; i < a->target_n; i++) {
+    struct assigner a = {.targets = targets, .target_n = n, .layer_n = layer_n, .plan = plan};
+    a.cpu = psc_target_find(targets, n, cpu);
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t k = i;
-        for (; k && a->targets[a->by_priority[k - 1]].priority < a->targets[i].priority; k--)
-            a->by_priority[k] = a->by_priority[k - 1];
-        a->by_priority[k] = i;
+        for (; k && targets[a.by_priority[k - 1]].priority < targets[i].priority; k--)
+            a.by_priority[k] = a.by_priority[k - 1];
+        a.by_priority[k] = i;
     }
+    return a;
 }
 
-/* The target that the plan names for the node, PSC_NONE: the first by priority, or a->cpu. */
-static uint32_t planned(const struct assigner *a, const struct psc_node_info *node)
+/* The target that the plan names for the layer; PSC_NONE: the first by priority. */
+static uint32_t planned(const struct assigner *a, int32_t layer)
 {
     const struct psc_offload *plan = a->plan;
     if (!plan || plan->kind == PSC_OFFLOAD_NONE)
@@ -179,27 +187,37 @@ static uint32_t planned(const struct assigner *a, const struct psc_node_info *no
     if (plan->kind == PSC_OFFLOAD_ONE)
         return plan->target;
     if (plan->kind == PSC_OFFLOAD_LAYERS)
-        return (node->layer < 0 ? plan->layers >= a->graph->layer_n : (uint32_t)node->layer < plan->layers) ? PSC_NONE
-                                                                                                            : a->cpu;
+        return (layer < 0 ? plan->layers >= a->layer_n : (uint32_t)layer < plan->layers) ? PSC_NONE : a->cpu;
     for (uint32_t i = 0; i < plan->range_n; i++) {
         const struct psc_offload_range *range = &plan->ranges[i];
-        bool inside = node->layer < 0 ? range->first == 0 && range->last + 1 >= a->graph->layer_n
-                                      : range->first <= (uint32_t)node->layer && (uint32_t)node->layer <= range->last;
-        if (inside)
+        if (layer < 0 ? range->first == 0 && range->last + 1 >= a->layer_n
+                      : range->first <= (uint32_t)layer && (uint32_t)layer <= range->last)
             return range->target;
     }
     return a->cpu;
 }
 
-static uint32_t target_of(const struct assigner *a, const struct psc_node_info *node)
+static uint32_t target_of(const struct assigner *a, const struct asked *q)
 {
-    uint32_t target = planned(a, node);
+    uint32_t target = planned(a, q->layer);
     if (target != PSC_NONE)
-        return takes(&a->targets[target], node) ? target : a->cpu;
+        return takes(&a->targets[target], q) ? target : a->cpu;
     for (uint32_t i = 0; i < a->target_n; i++)
-        if (takes(&a->targets[a->by_priority[i]], node))
+        if (takes(&a->targets[a->by_priority[i]], q))
             return a->by_priority[i];
     return a->cpu;
+}
+
+uint32_t psc_offload_target(const struct psc_target *targets, uint32_t target_n, const struct psc_offload *offload,
+                            uint32_t layer_n, int32_t layer, enum psc_op op, enum psc_dtype dtype,
+                            const struct psc_params *params)
+{
+    static const struct psc_params none;
+    struct assigner a;
+    if (target_n > PSC_TARGETS_MAX)
+        return PSC_NONE;
+    a = assigner_of(targets, target_n, offload, layer_n);
+    return a.cpu == PSC_NONE ? PSC_NONE : target_of(&a, &(struct asked){op, dtype, params ? params : &none, layer});
 }
 
 static uint32_t backend_of(struct assigner *a, const char *name)
@@ -211,15 +229,17 @@ static uint32_t backend_of(struct assigner *a, const char *name)
     return a->backend_n++;
 }
 
-static enum psc_status assign_nodes(struct assigner *a, struct psc_node_info *nodes, struct psc_error *reterr)
+static enum psc_status assign_nodes(struct assigner *a, const struct psc_graph *graph, struct psc_node_info *nodes,
+                                    struct psc_error *reterr)
 {
-    for (uint32_t i = 0; i < a->graph->n; i++) {
+    for (uint32_t i = 0; i < graph->n; i++) {
         struct psc_node_info *node = &nodes[i];
+        struct asked asked = {node->op, node->dtype, node->params, node->layer};
         uint32_t at;
         if (node->backend != PSC_BACKEND_NONE && !(a->plan && a->plan->override))
-            at = backend_of(a, a->graph->backends[node->backend]);
+            at = backend_of(a, graph->backends[node->backend]);
         else
-            at = backend_of(a, psc_target_written(&a->targets[target_of(a, node)]));
+            at = backend_of(a, psc_target_written(&a->targets[target_of(a, &asked)]));
         if (at >= PSC_BACKEND_NONE)
             return psc_fail(reterr, PSC_ERR_TOO_BIG, "the graph names more than %u backends", PSC_BACKEND_NONE);
         node->backend = (uint8_t)at;
@@ -231,14 +251,14 @@ enum psc_status psc_graph_assign(struct psc_arena *arena, const struct psc_graph
                                  const struct psc_target *targets, uint32_t target_n,
                                  const struct psc_offload *offload, struct psc_graph **ret, struct psc_error *reterr)
 {
-    struct assigner a = {.graph = graph, .targets = targets, .target_n = target_n, .plan = offload};
     struct psc_arena_mark mark = psc_arena_mark(arena);
     struct psc_node_info *nodes;
     struct psc_graph *made;
+    struct assigner a;
     enum psc_status status;
     if (target_n > PSC_TARGETS_MAX)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "%" PRIu32 " backends; at most %u fit", target_n, PSC_TARGETS_MAX);
-    a.cpu = psc_target_find(targets, target_n, cpu);
+    a = assigner_of(targets, target_n, offload, graph->layer_n);
     if (a.cpu == PSC_NONE)
         return psc_fail(reterr, PSC_ERR_USAGE, "there is no backend 'cpu': nodes that no other backend takes need it");
     made = psc_arena_alloc(arena, 1, sizeof *made);
@@ -250,8 +270,7 @@ enum psc_status psc_graph_assign(struct psc_arena *arena, const struct psc_graph
     }
     if (graph->n)
         memcpy(nodes, graph->nodes, graph->n * sizeof *nodes);
-    sort_targets(&a);
-    status = assign_nodes(&a, nodes, reterr);
+    status = assign_nodes(&a, graph, nodes, reterr);
     if (status) {
         psc_arena_rewind(arena, mark);
         return status;

@@ -28,6 +28,7 @@ struct psc_target {
     int32_t priority;    /* larger goes first; equals in table order */
     const char *unusable; /* NULL when nodes may go there, else one sentence why not: fenced off, no device */
     bool (*takes)(enum psc_op op, enum psc_dtype dtype, const struct psc_params *params); /* NULL: all */
+    bool fuses_decode;   /* models built for it use the fused decode ops that it takes (core/model/build.h) */
 };
 /* Index of the target that is typed or written so, PSC_NONE when there is none; typed names go first. */
 uint32_t psc_target_find(const struct psc_target *targets, uint32_t n, const char *name);
@@ -60,6 +61,12 @@ struct psc_offload {
  * are listed), ranges that overlap, a range backwards, too many. PSC_ERR_UNAVAILABLE: the target's own sentence. */
 enum psc_status psc_offload_parse(const char *spec, const struct psc_target *targets, uint32_t target_n,
                                   struct psc_offload *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* The target of one node that has none yet; layer -1: the node has none. params may be NULL. PSC_NONE: there is no "cpu".
+ * offload may be NULL: no plan. */
+uint32_t psc_offload_target(const struct psc_target *targets, uint32_t target_n, const struct psc_offload *offload,
+                            uint32_t layer_n, int32_t layer, enum psc_op op, enum psc_dtype dtype,
+                            const struct psc_params *params);
 
 /* offload may be NULL: no plan. One of the targets must be "cpu" (PSC_ERR_USAGE). A backend of the graph that no
  * target spells stays as it is; whoever runs the graph says that it cannot. */

@@ -177,16 +177,24 @@ static psc_node separate_qkv(struct build *b, psc_node x, const struct psc_param
     return q;
 }
 
+/* May this block use the op? */
+static bool may_fuse(const struct build *b, uint8_t bit)
+{
+    return b->o->n_tokens == 1 && (!b->o->layer_fuse || b->o->layer_fuse[b->layer] & bit);
+}
+
 static psc_node queries(struct build *b, psc_node x)
 {
     char bias[3][64], weight[64];
     struct psc_params p = qkv_params(b, bias);
     bool qwen2 = b->h->arch == PSC_ARCH_QWEN2, biased = p.bias[0] && p.bias[1] && p.bias[2];
-    if (!b->o->fuse_qkv || b->o->n_tokens != 1 || (qwen2 && !biased))
+    if (!b->o->fuse_qkv || (qwen2 && !biased))
         return separate_qkv(b, x, &p);
-    if (if_there(b, in_block(b, "attn_qkv", weight)))
+    if (may_fuse(b, qwen2 ? PSC_FUSE_QKV : PSC_FUSE_QKV_NORM) && if_there(b, in_block(b, "attn_qkv", weight)))
         return fused_qkv(b, x, weight, p);
-    return qwen2 && b->o->bias_rope_store ? bias_rope_store(b, x, &p) : separate_qkv(b, x, &p);
+    if (qwen2 && b->o->bias_rope_store && may_fuse(b, PSC_FUSE_BIAS_ROPE))
+        return bias_rope_store(b, x, &p);
+    return separate_qkv(b, x, &p);
 }
 
 /* ---- a block ------------------------------------------------------------------------------------------------------- */
@@ -213,7 +221,7 @@ static psc_node feed_forward(struct build *b, psc_node x)
     const struct psc_hyper *h = b->h;
     char weight[64];
     psc_node y;
-    if (b->o->fuse_ffn && b->o->n_tokens == 1 && h->n_ff <= PSC_FUSED_FFN_MAX &&
+    if (b->o->fuse_ffn && may_fuse(b, PSC_FUSE_FFN) && h->n_ff <= PSC_FUSED_FFN_MAX &&
         if_there(b, in_block(b, "ffn_gu", weight))) {
         struct psc_params p = {.weight = weight, .wtype = type_of(b, weight), .in_dim = h->n_embd, .nf = h->n_ff};
         y = node(b, "fused_ffn", PSC_OP_FUSED_FFN, &x, 1, 2 * (uint64_t)h->n_ff, b->rows, &p);
@@ -307,6 +315,24 @@ enum psc_status psc_model_graph(struct psc_arena *arena, const struct psc_model 
     return status;
 }
 
+static uint8_t layer_fuse(const struct psc_target *targets, uint32_t n, const struct psc_offload *offload,
+                          uint32_t layer_n, uint32_t layer)
+{
+    static const struct {
+        enum psc_op op;
+        uint8_t bit;
+    } ops[] = {{PSC_OP_FUSED_QKV, PSC_FUSE_QKV}, {PSC_OP_FUSED_QKV_NORM, PSC_FUSE_QKV_NORM},
+               {PSC_OP_QKV_BIAS_ROPE_STORE, PSC_FUSE_BIAS_ROPE}, {PSC_OP_FUSED_FFN, PSC_FUSE_FFN}};
+    uint8_t bits = 0;
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        uint32_t target = psc_offload_target(targets, n, offload, layer_n, (int32_t)layer, ops[k].op, PSC_F32, NULL);
+        if (target != PSC_NONE && targets[target].fuses_decode &&
+            (!targets[target].takes || targets[target].takes(ops[k].op, PSC_F32, &(struct psc_params){0})))
+            bits |= ops[k].bit;
+    }
+    return bits;
+}
+
 enum psc_status psc_model_graph_on(struct psc_arena *arena, const struct psc_model *model,
                                    const struct psc_model_graph_options *options, const struct psc_target *targets,
                                    uint32_t target_n, const struct psc_offload *offload, struct psc_graph **ret,
@@ -314,7 +340,16 @@ enum psc_status psc_model_graph_on(struct psc_arena *arena, const struct psc_mod
 {
     struct psc_arena_mark mark = psc_arena_mark(arena);
     struct psc_graph *built, *assigned;
-    enum psc_status status = psc_model_graph(arena, model, options, &built, reterr);
+    struct psc_model_graph_options own = *options;
+    uint8_t *fuse = psc_arena_alloc(arena, model->hyper.n_layer, 1);
+    enum psc_status status;
+    if (!fuse)
+        return psc_fail_nomem(reterr);
+    for (uint32_t layer = 0; layer < model->hyper.n_layer; layer++)
+        fuse[layer] = layer_fuse(targets, target_n, offload, model->hyper.n_layer, layer);
+    if (!own.layer_fuse)
+        own.layer_fuse = fuse;
+    status = psc_model_graph(arena, model, &own, &built, reterr);
     if (!status)
         status = psc_graph_assign(arena, built, targets, target_n, offload, &assigned, reterr);
     if (!status)

@@ -22,6 +22,8 @@
  *     fuse_qkv         qwen2: fused_qkv where blk.N.attn_qkv exists (see model.h); qwen3: fused_qkv_norm likewise
  *     bias_rope_store  qwen2, with fuse_qkv: where it does not exist, q k v without bias and qkv_bias_rope_store
  *     fuse_ffn         fused_ffn where blk.N.ffn_gu exists and n_ff <= 16384
+ * and, in psc_model_graph_on, the target of the block: it must take the op and fuse for decode at all, so that of a mixed
+ * plan the blocks on the device are fused and those on the cpu are not.
  *
  * Ownership: the graph lies in the arena. Cost: O(nodes).
  */
@@ -34,6 +36,7 @@
 #define PSC_FUSED_FFN_MAX 16384u /* widest n_ff that is fused */
 #define PSC_KV_MAP_RUNS   4u     /* runs of cells that one query may read */
 
+enum { PSC_FUSE_QKV = 1, PSC_FUSE_QKV_NORM = 2, PSC_FUSE_BIAS_ROPE = 4, PSC_FUSE_FFN = 8, PSC_FUSE_ALL = 15 };
 enum psc_kv_inputs { PSC_KV_POSITIONS, PSC_KV_SPAN, PSC_KV_MAP, PSC_KV_INPUTS_N };
 
 struct psc_model_graph_options {
@@ -43,13 +46,14 @@ struct psc_model_graph_options {
     enum psc_kv_inputs kv_inputs;
     uint64_t row_elems; /* 4-byte words of one stored cell (psc_kv_row_words); 0: n_kv, and files do not say it */
     bool fuse_qkv, fuse_ffn, bias_rope_store;
+    const uint8_t *layer_fuse; /* [n_layer], bits PSC_FUSE_*: what each block may use. NULL: everything */
     bool head_inputs;   /* tail_ids stands third, as in newer versions; else where it is first read */
 };
 
 enum psc_status psc_model_graph(struct psc_arena *arena, const struct psc_model *model,
                                 const struct psc_model_graph_options *options, struct psc_graph **ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
-/* Built, assigned and fused. */
+/* Built, assigned and fused. layer_fuse NULL: as the targets say. */
 enum psc_status psc_model_graph_on(struct psc_arena *arena, const struct psc_model *model,
                                    const struct psc_model_graph_options *options, const struct psc_target *targets,
                                    uint32_t target_n, const struct psc_offload *offload, struct psc_graph **ret,
