@@ -1,0 +1,52 @@
+/* backends/cpu/dot-avx2.h: rows of a product with a few tokens, and what the kernels of all block types share.
+ *
+ * Only for files that are compiled for AVX2.
+ */
+#ifndef PSC_BACKENDS_CPU_DOT_AVX2_H
+#define PSC_BACKENDS_CPU_DOT_AVX2_H
+
+#include "backends/cpu/dot-unpack-avx2.h"
+#include "backends/cpu/matmul-kernels.h"
+
+/* Rows [lo, hi) of the product with all tokens. Activations: rows, for the last one floats. */
+void psc_dot_32_avx2(const struct psc_mm_job *job, uint64_t lo, uint64_t hi);
+void psc_dot_k_avx2(const struct psc_mm_job *job, uint64_t lo, uint64_t hi);
+void psc_dot_float_avx2(const struct psc_mm_job *job, uint64_t lo, uint64_t hi);
+
+/* Sums of four vectors, in their order. */
+PSC_INLINE __m128i psc_sums_of_4(__m128i a, __m128i b, __m128i c, __m128i d)
+{
+    __m128i ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    return _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+}
+PSC_INLINE __m128i psc_halves(__m256i v)
+{
+    return _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+}
+/* Lanes are laid down as (lane0 + lane2) + (lane1 + lane3). */
+PSC_INLINE float psc_fold_lanes(__m128 lanes)
+{
+    __m128 pair = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
+    return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
+}
+/* f16 at the start of n <= 4 blocks, as floats; 0 beyond. */
+PSC_INLINE __m128 psc_four_f16(const unsigned char *at, uint32_t step, unsigned n)
+{
+    uint16_t h[4] = {0};
+    for (unsigned i = 0; i < n; i++)
+        memcpy(&h[i], at + i * step, 2);
+    __m128i v = _mm_cvtsi32_si128(h[0]);
+    v = _mm_insert_epi16(v, h[1], 1);
+    v = _mm_insert_epi16(v, h[2], 2);
+    v = _mm_insert_epi16(v, h[3], 3);
+    return _mm_cvtph_ps(v);
+}
+/* Rows that stay in the first cache while all tokens pass. */
+static inline uint64_t psc_rows_near(const struct psc_mm_job *job)
+{
+    uint64_t n = 16384 / job->row_bytes;
+    return n ? n : 1;
+}
+
+#endif
