@@ -26,9 +26,9 @@ static bool takes_some(enum psc_op op, enum psc_dtype dtype, const struct psc_pa
 }
 
 static const struct psc_target targets[] = {
-    {"cpu", NULL, 100, NULL, takes_f32},
-    {"deferred", "metal", 300, NULL, takes_most},
-    {"cuda", NULL, 200, NULL, takes_some},
+    {"cpu", NULL, 100, NULL, takes_f32, false},
+    {"deferred", "metal", 300, NULL, takes_most, true},
+    {"cuda", NULL, 200, NULL, takes_some, true},
 };
 enum { CPU, DEFERRED, CUDA, TARGETS };
 

@@ -1,0 +1,219 @@
+#include "app/cli/option-table.h"
+
+#include "core/base/mem.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static bool parse_u64(const char *s, uint64_t *ret)
+{
+    uint64_t n = 0;
+    if (!*s)
+        return false;
+    for (; *s; s++) {
+        if (*s < '0' || *s > '9' || !psc_mul_u64(n, 10, &n) || !psc_add_u64(n, (uint64_t)(*s - '0'), &n))
+            return false;
+    }
+    *ret = n;
+    return true;
+}
+
+bool cli_parse_bytes(const char *s, uint64_t *ret)
+{
+    static const struct { const char *unit; uint64_t bytes; } units[] = {
+        {"", 1}, {"B", 1}, {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40},
+        {"kB", 1000}, {"KB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000},
+    };
+    uint64_t whole = 0, digits = 0, part = 0, scale = 1;
+    for (; isdigit((unsigned char)*s) || (*s == ',' && digits); s++) {
+        if (*s == ',')
+            continue;
+        if (!psc_mul_u64(whole, 10, &whole) || !psc_add_u64(whole, (uint64_t)(*s - '0'), &whole))
+            return false;
+        digits++;
+    }
+    if (*s == '.' && digits) {
+        for (s++; isdigit((unsigned char)*s); s++) {
+            if (scale < 1000000) {
+                part = part * 10 + (uint64_t)(*s - '0');
+                scale *= 10;
+            }
+        }
+    }
+    while (*s == ' ')
+        s++;
+    for (size_t i = 0; digits && i < sizeof units / sizeof *units; i++) {
+        uint64_t n;
+        if (strcmp(s, units[i].unit))
+            continue;
+        if (!psc_mul_u64(whole, units[i].bytes, &n))
+            return false;
+        /* the part is below 10^6 and the unit at most 2^40: no overflow */
+        return psc_add_u64(n, part * units[i].bytes / scale, ret);
+    }
+    return false;
+}
+
+/* ---- setters: false when the value makes no sense ------------------------------------------- */
+
+static bool set_json(struct cli_options *o, const char *v) { (void)v; return o->json = true; }
+static bool set_pretty(struct cli_options *o, const char *v) { (void)v; return o->pretty = true; }
+static bool set_log(struct cli_options *o, const char *v) { (void)v; return o->log = o->plan.log = true; }
+static bool set_nodes(struct cli_options *o, const char *v) { (void)v; return o->nodes = true; }
+static bool set_dark(struct cli_options *o, const char *v) { (void)v; return o->dark = true; }
+static bool set_own(struct cli_options *o, const char *v) { (void)v; return o->require_own = true; }
+static bool set_out(struct cli_options *o, const char *v) { o->out = v; return *v; }
+static bool set_plan_file(struct cli_options *o, const char *v) { o->plan_file = v; return *v; }
+static bool set_help(struct cli_options *o, const char *v) { (void)v; return o->help = true; }
+
+static bool set_u32(const char *v, uint32_t *ret, bool *ret_has)
+{
+    uint64_t n;
+    if (!parse_u64(v, &n) || n >= UINT32_MAX)
+        return false;
+    *ret = (uint32_t)n;
+    return *ret_has = true;
+}
+static bool set_phase(struct cli_options *o, const char *v) { return set_u32(v, &o->phase, &o->has_phase); }
+static bool set_step(struct cli_options *o, const char *v) { return set_u32(v, &o->step, &o->has_step); }
+
+static bool set_at(struct cli_options *o, const char *v)
+{
+    uint64_t n = 1;
+    if (strcmp(v, "-1") && (!parse_u64(v, &n) || n > INT32_MAX))
+        return false;
+    o->at = *v == '-' ? -1 : (int32_t)n;
+    return o->has_at = true;
+}
+static bool set_max_peak(struct cli_options *o, const char *v)
+{
+    return o->has_max_peak = cli_parse_bytes(v, &o->max_peak);
+}
+static bool set_max_buffers(struct cli_options *o, const char *v)
+{
+    return o->has_max_buffers = parse_u64(v, &o->max_buffers);
+}
+
+static bool set_planner(struct cli_options *o, const char *v)
+{
+    o->planner = psc_planner_find(v);
+    return o->planner && (o->replan = true);
+}
+static bool set_mode(struct cli_options *o, const char *v)
+{
+    return psc_mode_parse(v, &o->plan.mode) && (o->replan = true);
+}
+static bool set_slots(struct cli_options *o, const char *v)
+{
+    return psc_slots_parse(v, &o->plan.slots, &o->plan.seed) && (o->replan = true);
+}
+static bool set_order(struct cli_options *o, const char *v)
+{
+    return psc_order_parse(v, &o->plan.order) && (o->replan = true);
+}
+static bool set_fault(struct cli_options *o, const char *v)
+{
+    enum psc_fault fault = psc_fault_from_name(v);
+    if (fault == PSC_FAULT_N)
+        return false;
+    o->plan.faults |= PSC_FAULT_BIT(fault);
+    return o->replan = true;
+}
+
+/* For a picture, 1600x900 is its size; everywhere `class` and `exact` are the planner's. */
+static bool set_size(struct cli_options *o, const char *v)
+{
+    if (psc_size_parse(v, &o->plan.size))
+        return o->replan = true;
+    char *end;
+    if (o->command != CLI_RENDER || !isdigit((unsigned char)*v))
+        return false;
+    unsigned long w = strtoul(v, &end, 10);
+    if ((*end != 'x' && *end != 'X') || !isdigit((unsigned char)end[1]))
+        return false;
+    unsigned long h = strtoul(end + 1, &end, 10);
+    if (*end || w < 100 || h < 100 || w > 16384 || h > 16384)
+        return false;
+    o->width = (unsigned)w;
+    o->height = (unsigned)h;
+    return true;
+}
+
+static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv"};
+static const char *const view_names[] = {"rows", "map", "usage"};
+
+static bool pick(const char *v, const char *const *names, unsigned n, unsigned *ret)
+{
+    for (*ret = 0; *ret < n; ++*ret) {
+        if (!strcmp(v, names[*ret]))
+            return true;
+    }
+    return false;
+}
+static bool set_format(struct cli_options *o, const char *v)
+{
+    unsigned i;
+    if (!pick(v, format_names, CLI_FORMAT_N, &i))
+        return false;
+    o->format = (enum cli_format)i;
+    return o->has_format = true;
+}
+static bool set_view(struct cli_options *o, const char *v)
+{
+    unsigned i;
+    if (!pick(v, view_names, CLI_VIEW_N, &i))
+        return false;
+    o->view = (enum cli_view)i;
+    return true;
+}
+
+/* ---- the tables ----------------------------------------------------------------------------- */
+
+const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
+    [CLI_INFO] = {"info", "FILE", "What the file holds: format, model, phases, warnings."},
+    [CLI_PLAN] = {"plan", "FILE", "Where every tensor of a phase lives: buffers, figures, reasons."},
+    [CLI_CHECK] = {"check", "FILE", "Is any read wrong, and whose values were recorded?"},
+    [CLI_EXPORT] = {"export", "FILE -o OUT --format FORMAT", "Write the file, or a plan of it, in another format."},
+    [CLI_RENDER] = {"render", "FILE -o OUT.png|svg|pdf", "Draw a phase as the window does; no display is needed."},
+};
+
+#define IN(c) CLI_IN(c)
+#define EVERY (IN(CLI_COMMAND_N) - 1)
+#define PLANNING CLI_PLANNING
+
+const struct cli_option cli_option_table[] = {
+    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK), set_json, NULL, "one JSON object for machines"},
+    {"-o", "OUT", IN(CLI_EXPORT) | IN(CLI_RENDER), set_out, "a file name", "the file to write"},
+    {"--format", "FORMAT", IN(CLI_EXPORT), set_format, "minfer-graph, minfer-trace, plan or csv",
+     "minfer-graph, minfer-trace, plan or csv"},
+    {"--pretty", NULL, IN(CLI_EXPORT), set_pretty, NULL, "two blanks of indentation instead of one line"},
+    {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map or usage",
+     "rows (a row a buffer), map (by address) or usage (live bytes); default rows"},
+    {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
+    {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
+    {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
+    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER), set_phase, "a phase number, from 0", "the phase; default 0"},
+    {"--phase", "N", IN(CLI_CHECK), set_phase, "a phase number, from 0", "the phase; default all, with --plan 0"},
+    {"--phase", "N", IN(CLI_EXPORT), set_phase, "a phase number, from 0", "the phase; else 0, of a minfer-trace all"},
+    {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER), set_plan_file, "a file name",
+     "take the places from this file instead of planning"},
+    {"--planner", "NAME", PLANNING, set_planner, "pool or naive", "pool or naive; default pool"},
+    {"--mode", "MODE", PLANNING, set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
+    {"--size", "SIZE", PLANNING, set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
+     "class or exact; default class"},
+    {"--slots", "POLICY", PLANNING, set_slots, "lowest, fifo, lifo or random:SEED",
+     "lowest, fifo, lifo or random:SEED; default lowest"},
+    {"--order", "ORDER", PLANNING, set_order, "build or topological", "build or topological; default build"},
+    {"--fault", "NAME", PLANNING, set_fault, NULL, "plan with a historic defect; may be repeated"},
+    {"--nodes", NULL, IN(CLI_PLAN), set_nodes, NULL, "list every node with its place and the reason"},
+    {"--log", NULL, IN(CLI_PLAN), set_log, NULL, "print the walk: sweep, release, reuse, new, alias, refused"},
+    {"--require-own", NULL, IN(CLI_CHECK), set_own, NULL, "recorded values that are overwritten are findings"},
+    {"--max-peak", "BYTES", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_peak, "a size such as 40MiB or 31671296",
+     "exit 3 when more bytes are live at once"},
+    {"--max-buffers", "N", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_buffers, "a number", "exit 3 when there are more buffers"},
+    {"--help", NULL, EVERY, set_help, NULL, "this text"},
+};
+const size_t cli_option_n = sizeof cli_option_table / sizeof *cli_option_table;

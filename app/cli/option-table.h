@@ -1,0 +1,28 @@
+/* app/cli/option-table.h: the commands and the options of the command line, as data. A new option is a line in
+ * option-table.c and a setter beside it; help, parsing and hints (options.c) follow from the line.
+ */
+#ifndef PSC_APP_CLI_OPTION_TABLE_H
+#define PSC_APP_CLI_OPTION_TABLE_H
+
+#include "app/cli/options.h"
+
+struct cli_command_info {
+    const char *name, *arguments, *text;
+};
+extern const struct cli_command_info cli_commands[CLI_COMMAND_N];
+
+#define CLI_IN(c) (1u << (c))
+/* Commands that plan. */
+#define CLI_PLANNING (CLI_IN(CLI_PLAN) | CLI_IN(CLI_CHECK) | CLI_IN(CLI_EXPORT) | CLI_IN(CLI_RENDER))
+
+struct cli_option {
+    const char *name, *value; /* value: what stands after the name, NULL for a switch */
+    unsigned in;              /* commands that know it */
+    bool (*set)(struct cli_options *o, const char *value); /* false when the value makes no sense */
+    const char *right;        /* what a value should be; NULL: one of the faults */
+    const char *text;
+};
+extern const struct cli_option cli_option_table[];
+extern const size_t cli_option_n;
+
+#endif
