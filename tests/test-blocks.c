@@ -248,7 +248,7 @@ static void test_q6_k_places(void)
         g_assert_cmpfloat(y[i], ==, i % 64 - 32);
 }
 
-/* Scales of six bits, the upper two of the later four in the upper bits of the first eight bytes; worked out by hand. */
+/* Scales of six bits, the upper two of the later four in the upper bits of the first eight bytes; done by hand. */
 static const uint8_t k_packed[12] = {0xc1, 0x42, 0x83, 0x04, 0x45, 0x86, 0xc7, 0x08, 0x21, 0x43, 0x65, 0x87};
 static const uint8_t k_scale[8] = {1, 2, 3, 4, 49, 19, 37, 7};
 static const uint8_t k_min[8] = {5, 6, 7, 8, 18, 36, 54, 8};
@@ -400,7 +400,8 @@ static void test_encode(gconstpointer data)
     }
 }
 
-/* Zeros, equal values, values beyond the scales, values that are none: what comes back is finite, and right where it can. */
+/* Zeros, equal values, values beyond the scales, values that are none: what comes back is finite, and right where it
+ * can. */
 static void test_encode_odd(gconstpointer data)
 {
     enum psc_wtype type = (enum psc_wtype)GPOINTER_TO_UINT(data);

@@ -2,8 +2,8 @@
  *
  *     begin -> add, add, ... -> commit        or, at any time: abort
  *
- * The bytes go to PATH.PID.tmp; commit flushes it to the disk and renames it over PATH, so that a reader sees the old file
- * or the new one, and abort leaves the old one as it was. Something that is not a regular file (/dev/stdout, a
+ * The bytes go to PATH.PID.tmp; commit flushes it to the disk and renames it over PATH, so that a reader sees the old
+ * file or the new one, and abort leaves the old one as it was. Something that is not a regular file (/dev/stdout, a
  * pipe) is written in place. The sentence of an error says why; the caller, who knows the path, names it.
  */
 #ifndef PSC_TRACES_FILE_OUT_H

@@ -11,8 +11,8 @@
  *     const struct psc_gguf_outline outline = {pairs, 3, entries, 1, 0, fill, ctx};
  *     psc_gguf_write("tiny.gguf", &outline, &err);
  *
- * Tensor data is asked for a few rows at a time, in order, so a file of any size needs one small buffer. What is written
- * is checked as strictly as what is read: psc_gguf_parse takes every file that this makes.
+ * Tensor data is asked for a few rows at a time, in order, so a file of any size needs one small buffer. What is
+ * written is checked as strictly as what is read: psc_gguf_parse takes every file that this makes.
  */
 #ifndef PSC_TRACES_GGUF_WRITE_H
 #define PSC_TRACES_GGUF_WRITE_H
@@ -37,8 +37,8 @@ struct psc_gguf_entry {
     uint32_t n_dims;     /* 1 to 4 */
     uint64_t dims[PSC_GGUF_DIMS_MAX]; /* not 0; the first runs fastest, whole blocks of it */
 };
-/* Writes bytes [at, at + n) of a tensor into dst (aligned to 16): whole rows (runs of dims[0] values), in order, each once.
- * An error ends the writing. */
+/* Writes bytes [at, at + n) of a tensor into dst (aligned to 16): whole rows (runs of dims[0] values), in order, each
+ * once. An error ends the writing. */
 typedef enum psc_status (*psc_gguf_fill_fn)(void *ctx, uint32_t entry, uint64_t at, void *dst, uint64_t n,
                                             struct psc_error *reterr);
 struct psc_gguf_outline {

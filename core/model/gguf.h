@@ -136,7 +136,7 @@ enum psc_status psc_gguf_get_f32s(struct psc_arena *arena, const struct psc_gguf
  * bytes of a string. Controls and bytes that are not UTF-8 are written as escapes. */
 void psc_gguf_kv_show(const struct psc_gguf_kv *kv, uint64_t items, uint64_t bytes, struct psc_text *out);
 
-/* The tensor as a weight: one or two dimensions, a type that is computed with, values, bytes aligned as the type needs. */
+/* The tensor as a weight: one or two dimensions, a type that is computed with, values, bytes aligned as it needs. */
 enum psc_status psc_gguf_weight(const struct psc_gguf_tensor *tensor, struct psc_weight *ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 
