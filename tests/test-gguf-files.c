@@ -338,8 +338,21 @@ static void test_oom_writing(void)
 
 /* ---- opening ---- */
 
+/* Files open in this process: each mapping keeps one. */
+static unsigned open_file_n(void)
+{
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    unsigned n = 0;
+    while (dir && g_dir_read_name(dir))
+        n++;
+    if (dir)
+        g_dir_close(dir);
+    return n;
+}
+
 static void test_open_parts_by_any_name(void)
 {
+    unsigned before = open_file_n();
     for (unsigned by = 1; by <= 3; by++) {
         struct psc_gguf_file *file = NULL;
         struct psc_error err = {0};
@@ -367,6 +380,7 @@ static void test_open_parts_by_any_name(void)
         g_free(path);
         g_assert_cmpuint(sweep(), ==, 3);
     }
+    g_assert_cmpuint(open_file_n(), ==, before);
 }
 
 static void assert_opens_not(const char *name, enum psc_status status, const char *sentence)
@@ -394,6 +408,7 @@ static void test_open_faults(void)
 
 static void test_part_faults(void)
 {
+    unsigned before = open_file_n();
     put_golden("m-00001-of-00003.gguf", "part-00001-of-00003.gguf");
     put_golden("m-00002-of-00003.gguf", "part-00002-of-00003.gguf");
     assert_opens_not("m-00002-of-00003.gguf", PSC_ERR_IO,
@@ -414,6 +429,7 @@ static void test_part_faults(void)
     put_golden("m-00001-of-00002.gguf", "part-00001-of-00003.gguf"); /* a name that says something else */
     assert_opens_not("m-00001-of-00002.gguf", PSC_ERR_PARSE, "its name does not end in -00001-of-00003.gguf");
     g_assert_cmpuint(sweep(), ==, 5);
+    g_assert_cmpuint(open_file_n(), ==, before);
 }
 
 /* A file that ends in zero bytes keeps them: they are weights. */
@@ -484,6 +500,31 @@ static enum psc_status open_once(void *data)
     return status;
 }
 
+/* One of a thousand parts; the others are missing, which is as far as it gets. */
+static enum psc_status open_one_of_many(void *data)
+{
+    struct psc_gguf_file *file = NULL;
+    enum psc_status status = psc_gguf_open(data, &file, NULL);
+    g_assert_null(file);
+    return status == PSC_ERR_IO ? PSC_OK : status;
+}
+
+static void test_oom_many_parts(void)
+{
+    GByteArray *b = g_byte_array_new();
+    add_header(b, 3, 0, 2);
+    add_key_u32(b, "split.no", 6);
+    add_key_u32(b, "split.count", 1000);
+    put_file("m-00007-of-01000.gguf", b->data, b->len);
+    char *path = path_of("m-00007-of-01000.gguf");
+    unsigned before = open_file_n();
+    g_assert_cmpuint(test_oom_loop(open_one_of_many, path), >=, 6);
+    g_assert_cmpuint(open_file_n(), ==, before);
+    g_free(path);
+    g_byte_array_unref(b);
+    sweep();
+}
+
 static void test_oom_opening(void)
 {
     for (unsigned i = 1; i <= 3; i++) {
@@ -492,7 +533,9 @@ static void test_oom_opening(void)
         put_golden(golden, golden);
     }
     char *path = path_of("part-00002-of-00003.gguf");
+    unsigned before = open_file_n();
     g_assert_cmpuint(test_oom_loop(open_once, path), >=, 6);
+    g_assert_cmpuint(open_file_n(), ==, before);
     g_free(path);
     g_assert_cmpuint(sweep(), ==, 3);
 }
@@ -570,6 +613,7 @@ int main(int argc, char **argv)
     g_test_add_func("/traces/gguf-file/a-change-is-seen-when-asked", test_check_sees_a_change);
     g_test_add_func("/traces/gguf-file/an-open-model-may-be-written-over", test_written_over_while_open);
     g_test_add_func("/traces/gguf-file/out-of-memory", test_oom_opening);
+    g_test_add_func("/traces/gguf-file/out-of-memory-with-a-thousand-parts", test_oom_many_parts);
     g_test_add_func("/traces/file-out/the-old-file-stays-until-the-new-one-is-complete", test_file_out);
     g_test_add_func("/traces/file-out/out-of-memory", test_oom_file_out);
     int result = g_test_run();

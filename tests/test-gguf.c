@@ -272,7 +272,7 @@ static void test_odd_place(void)
     add_header(b, 3, 2, 1);
     add_key_u32(b, "general.alignment", 1);
     add_tensor(b, "a", 1, 1, 24, 0); /* one byte */
-    guint data = b->len + 41; /* where the data begins, after one more tensor */
+    guint data = b->len + 41;        /* where the data begins, after one more tensor */
     add_tensor(b, "b", 1, 1, 0, (data + 1) % 4 ? 1 : 2);
     add_zeros(b, 8);
     struct opened o = open_built(b);
@@ -321,6 +321,42 @@ static void test_nested_arrays(void)
     g_assert_cmpuint(after, ==, 42);
     g_assert_cmpint(psc_gguf_get_i32s(&o.arena, &o.g, "nested", &items, &n, &err), ==, PSC_ERR_PARSE);
     g_assert_nonnull(strstr(err.text, "array of array"));
+    close_opened(&o);
+}
+
+/* The limit is where it is said to be: sixteen arrays of arrays, and one of numbers in the last. */
+static void test_nesting_limit(void)
+{
+    for (unsigned deep = 16; deep <= 17; deep++) {
+        GByteArray *b = g_byte_array_new();
+        struct psc_arena arena = {0};
+        struct psc_gguf g;
+        add_header(b, 3, 0, 1);
+        add_key(b, "k", PSC_GGUF_ARRAY);
+        for (unsigned i = 0; i < deep; i++)
+            add_array(b, PSC_GGUF_ARRAY, 1);
+        add_array(b, PSC_GGUF_U8, 1);
+        add_uint(b, 7, 1);
+        g_assert_cmpint(psc_gguf_parse(&arena, b->data, b->len, &g, NULL), ==,
+                        deep == 16 ? PSC_OK : PSC_ERR_PARSE);
+        psc_arena_release(&arena);
+        g_byte_array_unref(b);
+    }
+}
+
+/* Metadata that ends at a multiple of the alignment is followed by the data at once. */
+static void test_no_padding_when_aligned(void)
+{
+    GByteArray *b = g_byte_array_new();
+    add_header(b, 3, 1, 0);
+    add_tensor(b, "a-name-of-just-thirty-two-bytes!", 2, 1, 0, 0);
+    g_assert_cmpuint(b->len, ==, 96);
+    add_u64(b, 0x4000000000000000); /* 0, 2 */
+    struct opened o = open_built(b);
+    float y[2];
+    g_assert_cmpuint(o.g.data_at, ==, 96);
+    memcpy(y, o.g.tensors[0].data, sizeof y);
+    g_assert_true(y[0] == 0 && y[1] == 2);
     close_opened(&o);
 }
 
@@ -533,6 +569,8 @@ int main(int argc, char **argv)
     g_test_add_func("/core/gguf/a-weight-at-an-odd-place-is-refused", test_odd_place);
     g_test_add_func("/core/gguf/a-file-with-nothing-in-it", test_nothing_in_it);
     g_test_add_func("/core/gguf/arrays-in-arrays", test_nested_arrays);
+    g_test_add_func("/core/gguf/arrays-nest-16-deep-at-most", test_nesting_limit);
+    g_test_add_func("/core/gguf/aligned-metadata-needs-no-padding", test_no_padding_when_aligned);
     g_test_add_func("/core/gguf/join/parts-become-one-model", test_join);
     g_test_add_func("/core/gguf/join/one-part-is-fine", test_join_one);
     g_test_add_func("/core/gguf/join/faults-get-sentences", test_join_faults);
