@@ -18,9 +18,9 @@ static void add_version(struct psc_text *out)
 
 int main(int argc, char **argv)
 {
-    static enum cli_exit (*const run[CLI_COMMAND_N])(const struct cli_options *) = {
+    static enum cli_exit (*const run[CLI_COMMAND_N])(struct cli_options *) = {
         [CLI_INFO] = cli_info,     [CLI_PLAN] = cli_plan,     [CLI_CHECK] = cli_check,
-        [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render,
+        [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render, [CLI_MODEL] = cli_model,
     };
     struct cli_options options;
     struct psc_error error = {0};
