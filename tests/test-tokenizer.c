@@ -1,5 +1,5 @@
-/* tests/test-tokenizer.c: byte-level BPE against a reference tokenizer (tests/golden/make-tokens.py) and against joining the
- * long way; random bytes, long words, conversations. */
+/* tests/test-tokenizer.c: byte-level BPE against a reference tokenizer (tests/golden/make-tokens.py) and against
+ * joining the long way; random bytes, long words, conversations. */
 #include "core/base/hash.h"
 #include "core/model/tiny-vocab.h"
 #include "core/model/words.h"
@@ -10,7 +10,8 @@
 
 static struct psc_tokenizer *golden, *tiny;
 
-static void assert_comes_back(const struct psc_tokenizer *t, const struct psc_tokens *tokens, const void *text, size_t n)
+static void assert_comes_back(const struct psc_tokenizer *t, const struct psc_tokens *tokens,
+                              const void *text, size_t n)
 {
     struct psc_text back = {0};
     g_assert_cmpint(psc_tokenizer_decode(t, tokens->id, tokens->n, &back, NULL), ==, PSC_OK);
@@ -22,8 +23,10 @@ static void one_case(gconstpointer data)
 {
     const struct golden_case *c = data;
     for (int k = 0; k < 2; k++) {
-        struct psc_tokens tokens = test_tokens(golden, (const char *)c->text->data, c->text->len, k ? 0 : PSC_ENCODE_CONTROL);
-        g_assert_cmpmem(tokens.id, tokens.n * sizeof *tokens.id, c->ids[k]->data, c->ids[k]->len * sizeof(uint32_t));
+        struct psc_tokens tokens =
+            test_tokens(golden, (const char *)c->text->data, c->text->len, k ? 0 : PSC_ENCODE_CONTROL);
+        g_assert_cmpmem(tokens.id, tokens.n * sizeof *tokens.id, c->ids[k]->data,
+                        c->ids[k]->len * sizeof(uint32_t));
         assert_comes_back(golden, &tokens, c->text->data, c->text->len);
         psc_tokens_release(&tokens);
     }
@@ -32,11 +35,41 @@ static void one_case(gconstpointer data)
 /* Words by hand, from the pattern: each row is one text, cut at the bars. */
 static void words_are_cut_as_the_pattern_says(void)
 {
-    static const char *const rows[] = {
-        "Hello|,| world|!", "I|'m| here", "I|'M| HERE", "'s|ome", "it|'\xc5\xbf", "can|'t|t", "''", "'x", "'|1|'x", "1|2|3|abc|4",
-        "a| |1", "a| | b", "a|  | b", "a|   ", "a|  | |1", "a|\t|\tb", "a| \n| b", "a|\n\n| | b", "a|\r\n|b", "x|...\n\n|y",
-        "x| ?!|y", "x| | ?!|y", "(x|)", "$|1|.|5", "\xc3\xa9t\xc3\xa9|'s", "e|\xcc\x81t", "\xff\xfe", "\xff\xfe\xff|a", " \xff\xe2\x80|a",
-        "\xe4\xbd\xa0\xe5\xa5\xbd|1", "a|\xc2\xa0""b", "a|\xe2\x80\x8b""b", "\xf0\x9f\x98\x80| \xf0\x9f\x98\x80"};
+    static const char *const rows[] = {"Hello|,| world|!",
+                                       "I|'m| here",
+                                       "I|'M| HERE",
+                                       "'s|ome",
+                                       "it|'\xc5\xbf",
+                                       "can|'t|t",
+                                       "''",
+                                       "'x",
+                                       "'|1|'x",
+                                       "1|2|3|abc|4",
+                                       "a| |1",
+                                       "a| | b",
+                                       "a|  | b",
+                                       "a|   ",
+                                       "a|  | |1",
+                                       "a|\t|\tb",
+                                       "a| \n| b",
+                                       "a|\n\n| | b",
+                                       "a|\r\n|b",
+                                       "x|...\n\n|y",
+                                       "x| ?!|y",
+                                       "x| | ?!|y",
+                                       "(x|)",
+                                       "$|1|.|5",
+                                       "\xc3\xa9t\xc3\xa9|'s",
+                                       "e|\xcc\x81t",
+                                       "\xff\xfe",
+                                       "\xff\xfe\xff|a",
+                                       " \xff\xe2\x80|a",
+                                       "\xe4\xbd\xa0\xe5\xa5\xbd|1",
+                                       "a|\xc2\xa0"
+                                       "b",
+                                       "a|\xe2\x80\x8b"
+                                       "b",
+                                       "\xf0\x9f\x98\x80| \xf0\x9f\x98\x80"};
     unsigned cases = 0;
     for (size_t k = 0; k < G_N_ELEMENTS(rows); k++, cases++) {
         char **word = g_strsplit(rows[k], "|", -1);
@@ -55,7 +88,8 @@ static void words_are_cut_as_the_pattern_says(void)
 }
 
 /* Joining the long way: look at all pairs, join the one whose merge is first, the leftmost of equal ones, again. */
-static void join_slowly(const struct psc_vocab *v, const struct psc_tokenizer *t, const char *s, size_t n, GArray *out)
+static void join_slowly(const struct psc_vocab *v, const struct psc_tokenizer *t, const char *s, size_t n,
+                        GArray *out)
 {
     GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
     uint32_t whole = psc_tokenizer_find(t, s, n);
@@ -91,14 +125,16 @@ static void join_slowly(const struct psc_vocab *v, const struct psc_tokenizer *t
     }
     for (guint i = 0; i < parts->len; i++)
         for (uint32_t id = 0; id < v->n; id++)
-            if (v->tokens[id].n == strlen(parts->pdata[i]) && memcmp(v->tokens[id].s, parts->pdata[i], v->tokens[id].n) == 0)
+            if (v->tokens[id].n == strlen(parts->pdata[i]) &&
+                memcmp(v->tokens[id].s, parts->pdata[i], v->tokens[id].n) == 0)
                 g_array_append_val(out, id);
     g_ptr_array_unref(parts);
 }
 
 static void random_texts_join_as_they_do_slowly(void)
 {
-    static const char *const letters[] = {"the", "a", "n", "s", " ", "t", "h", "e", "in", "g", "re", "'", "\n", "o", "wor", "ld", "\xc3", "\xa9"};
+    static const char *const letters[] = {"the", "a",  "n", "s",  " ", "t",   "h",  "e",    "in",
+                                          "g",   "re", "'", "\n", "o", "wor", "ld", "\xc3", "\xa9"};
     const struct psc_vocab *v = psc_tiny_vocab();
     guint64 seed = test_seed();
     g_test_message("PSC_SEED=%" G_GUINT64_FORMAT, seed);
@@ -142,7 +178,8 @@ static void any_bytes_come_back(void)
                                    : "\xf0\x9f\x98\x80 \xe2\x80"[r % 7];
         }
         const struct psc_tokenizer *t = both[rounds % 2];
-        struct psc_tokens tokens = test_tokens(t, bytes, n, rounds % 3 ? PSC_ENCODE_CONTROL : PSC_ENCODE_TEXT);
+        struct psc_tokens tokens =
+            test_tokens(t, bytes, n, rounds % 3 ? PSC_ENCODE_CONTROL : PSC_ENCODE_TEXT);
         g_assert_cmpuint(tokens.n, <=, n);
         assert_comes_back(t, &tokens, bytes, n);
         psc_tokens_release(&tokens);
@@ -163,7 +200,8 @@ static void a_megabyte_of_one_word_is_no_trouble(void)
         gint64 from = g_get_monotonic_time();
         struct psc_tokens tokens = test_tokens(golden, text, N, PSC_ENCODE_CONTROL);
         gint64 took = g_get_monotonic_time() - from;
-        g_test_message("1 MiB of '%s': %" G_GSIZE_FORMAT " tokens, %.1f ms", units[u], tokens.n, (double)took / 1000.0);
+        g_test_message("1 MiB of '%s': %" G_GSIZE_FORMAT " tokens, %.1f ms", units[u], tokens.n,
+                       (double)took / 1000.0);
         g_assert_cmpint(took, <, 20 * G_USEC_PER_SEC); /* the square would be hours */
         assert_comes_back(golden, &tokens, text, N);
         psc_tokens_release(&tokens);
@@ -185,17 +223,20 @@ static void decoding_names_a_foreign_token(void)
     psc_text_release(&out);
 }
 
-static const struct psc_chatml_message talk[] = {
-    {"system", "Be brief."}, {"user", "\n\nHello  "}, {"assistant", ""}, {"user", "It's 7 \xf0\x9f\x98\x80\n"}};
+static const struct psc_chatml_message talk[] = {{"system", "Be brief."},
+                                                 {"user", "\n\nHello  "},
+                                                 {"assistant", ""},
+                                                 {"user", "It's 7 \xf0\x9f\x98\x80\n"}};
 
 static void a_conversation_is_its_text(void)
 {
     struct psc_text text = {0};
     psc_chatml_text(talk, 4, true, &text);
-    g_assert_cmpstr(text.s, ==,
-                    "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n\n\nHello  <|im_end|>\n"
-                    "<|im_start|>assistant\n<|im_end|>\n<|im_start|>user\nIt's 7 \xf0\x9f\x98\x80\n<|im_end|>\n"
-                    "<|im_start|>assistant\n");
+    g_assert_cmpstr(
+        text.s, ==,
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n\n\nHello  <|im_end|>\n"
+        "<|im_start|>assistant\n<|im_end|>\n<|im_start|>user\nIt's 7 \xf0\x9f\x98\x80\n<|im_end|>\n"
+        "<|im_start|>assistant\n");
     struct psc_tokens want = test_tokens(tiny, text.s, text.n, PSC_ENCODE_CONTROL), got = {0};
     g_assert_cmpint(psc_chatml_encode(tiny, talk, 4, true, &got, NULL), ==, PSC_OK);
     g_assert_cmpmem(got.id, got.n * sizeof *got.id, want.id, want.n * sizeof *want.id);
@@ -227,8 +268,9 @@ static void a_message_cannot_end_itself(void)
     bare.bos = bare.eos = PSC_TOKEN_NONE;
     struct psc_tokenizer *t = test_tokenizer(&bare);
     g_assert_cmpint(psc_chatml_encode(t, &message, 1, true, &got, &err), ==, PSC_ERR_UNAVAILABLE);
-    g_assert_cmpstr(err.text, ==,
-                    "the vocabulary has no special tokens <|im_start|> and <|im_end|>, which a conversation needs");
+    g_assert_cmpstr(
+        err.text, ==,
+        "the vocabulary has no special tokens <|im_start|> and <|im_end|>, which a conversation needs");
     psc_tokenizer_free(t);
 }
 
@@ -240,7 +282,8 @@ static enum psc_status use_everything(void *data)
     struct psc_text text = {0};
     enum psc_status status = psc_tokenizer_new(vocab, &t, NULL);
     if (status == PSC_OK)
-        status = psc_tokenizer_encode(t, "The riverbank isn't <|im_end|> here", 35, PSC_ENCODE_CONTROL, &tokens, NULL);
+        status = psc_tokenizer_encode(t, "The riverbank isn't <|im_end|> here", 35, PSC_ENCODE_CONTROL,
+                                      &tokens, NULL);
     if (status == PSC_OK)
         status = psc_chatml_encode(t, talk, 4, true, &tokens, NULL);
     if (status == PSC_OK)

@@ -1,4 +1,4 @@
-/* tests/test-vocab.c: vocabularies of a tokenizer: spelling, special tokens, faults, the tiny one, those of model files. */
+/* tests/test-vocab.c: vocabularies of a tokenizer: spelling, special tokens, faults, the tiny one, model files. */
 #include "core/model/gguf.h"
 #include "core/model/tiny-vocab.h"
 #include "tests/tokens.h"
@@ -20,7 +20,8 @@ static void rows_init(struct rows *r)
     memset(r, 0, sizeof *r);
     for (uint32_t b = 0, next = 0x100; b < 256; b++) {
         bool own = (b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-        r->tokens[b] = (struct psc_vocab_text){r->byte[b], (uint64_t)g_unichar_to_utf8(own ? b : next++, r->byte[b])};
+        r->tokens[b] =
+            (struct psc_vocab_text){r->byte[b], (uint64_t)g_unichar_to_utf8(own ? b : next++, r->byte[b])};
     }
     for (uint32_t k = 0; k < 4; k++)
         r->tokens[256 + k] = (struct psc_vocab_text){more[k], strlen(more[k])};
@@ -28,8 +29,14 @@ static void rows_init(struct rows *r)
         r->merges[k] = (struct psc_vocab_text){merges[k], strlen(merges[k])};
     for (uint32_t k = 0; k < 300; k++)
         r->types[k] = k == 258 || k == 259 ? PSC_TOKEN_CONTROL : PSC_TOKEN_NORMAL;
-    r->vocab = (struct psc_vocab){.tokens = r->tokens, .n = 260, .types = r->types, .merges = r->merges, .merge_n = 2,
-                                  .bos = 258, .eos = 259, .add_bos = true};
+    r->vocab = (struct psc_vocab){.tokens = r->tokens,
+                                  .n = 260,
+                                  .types = r->types,
+                                  .merges = r->merges,
+                                  .merge_n = 2,
+                                  .bos = 258,
+                                  .eos = 259,
+                                  .add_bos = true};
 }
 
 static void rows_token(struct rows *r, const char *text, int32_t type)
@@ -87,9 +94,9 @@ static void tokens_are_spelled_back_into_bytes(void)
 {
     struct rows r;
     rows_init(&r);
-    rows_token(&r, "\xe4\xbd\xa0", PSC_TOKEN_NORMAL);        /* no spelling of bytes: stands for itself, is never made */
-    rows_token(&r, "\xc4\xa0x", PSC_TOKEN_NORMAL);           /* " x" */
-    rows_token(&r, "\xc4\xa0x<pad>", PSC_TOKEN_CONTROL);     /* as it is */
+    rows_token(&r, "\xe4\xbd\xa0", PSC_TOKEN_NORMAL); /* spells no bytes: stands for itself, is never made */
+    rows_token(&r, "\xc4\xa0x", PSC_TOKEN_NORMAL);       /* " x" */
+    rows_token(&r, "\xc4\xa0x<pad>", PSC_TOKEN_CONTROL); /* as it is */
     rows_token(&r, "", PSC_TOKEN_UNUSED);
     rows_token(&r, "", PSC_TOKEN_UNUSED);
     struct psc_tokenizer *t = test_tokenizer(&r.vocab);
@@ -98,8 +105,10 @@ static void tokens_are_spelled_back_into_bytes(void)
         g_assert_cmpuint((unsigned char)*psc_tokenizer_bytes(t, b, &n), ==, b);
         g_assert_cmpuint(n, ==, 1);
     }
-    static const struct { uint32_t id; const char *bytes; } rows[] = {
-        {260, "\xe4\xbd\xa0"}, {261, " x"}, {262, "\xc4\xa0x<pad>"}, {263, ""}, {258, "<s>"}};
+    static const struct {
+        uint32_t id;
+        const char *bytes;
+    } rows[] = {{260, "\xe4\xbd\xa0"}, {261, " x"}, {262, "\xc4\xa0x<pad>"}, {263, ""}, {258, "<s>"}};
     for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
         size_t n;
         const char *bytes = psc_tokenizer_bytes(t, rows[k].id, &n);
@@ -113,15 +122,15 @@ static void special_tokens_are_cut_out(void)
 {
     struct rows r;
     rows_init(&r);
-    rows_token(&r, "<s", PSC_TOKEN_CONTROL);          /* 260 */
-    rows_token(&r, "<s>ab", PSC_TOKEN_USER_DEFINED);  /* 261 */
-    rows_token(&r, "b<", PSC_TOKEN_USER_DEFINED);     /* 262 */
-    rows_token(&r, "<unk>", PSC_TOKEN_UNKNOWN);       /* 263: never found in a text */
-    rows_token(&r, "<pad>", PSC_TOKEN_UNUSED);        /* 264: neither */
+    rows_token(&r, "<s", PSC_TOKEN_CONTROL);         /* 260 */
+    rows_token(&r, "<s>ab", PSC_TOKEN_USER_DEFINED); /* 261 */
+    rows_token(&r, "b<", PSC_TOKEN_USER_DEFINED);    /* 262 */
+    rows_token(&r, "<unk>", PSC_TOKEN_UNKNOWN);      /* 263: never found in a text */
+    rows_token(&r, "<pad>", PSC_TOKEN_UNUSED);       /* 264: neither */
     struct psc_tokenizer *t = test_tokenizer(&r.vocab);
     const unsigned all = PSC_ENCODE_CONTROL;
     test_assert_tokens(t, "<s<s><s>abc", all, (uint32_t[]){260, 258, 261, 'c'}, 4); /* the longest */
-    test_assert_tokens(t, "ab<s>", all, (uint32_t[]){'a', 262, 's', '>'}, 4);         /* the earliest */
+    test_assert_tokens(t, "ab<s>", all, (uint32_t[]){'a', 262, 's', '>'}, 4);       /* the earliest */
     test_assert_tokens(t, "<s>ab<s>", 0, (uint32_t[]){261, '<', 's', '>'}, 4);
     test_assert_tokens(t, "<s>a", 0, (uint32_t[]){'<', 's', '>', 'a'}, 4);
     test_assert_tokens(t, "<unk>", all, (uint32_t[]){'<', 'u', 'n', 'k', '>'}, 5);
@@ -157,7 +166,8 @@ static void types_may_be_missing(void)
     rows_token(&r, "<|endoftext|>", 0);
     struct psc_tokenizer *t = test_tokenizer(&r.vocab);
     test_assert_tokens(t, "<s><|im_start|></s>", PSC_ENCODE_CONTROL, (uint32_t[]){258, 260, 259}, 3);
-    g_assert_true(psc_tokenizer_is_stop(t, 259) && psc_tokenizer_is_stop(t, 261) && psc_tokenizer_is_stop(t, 262));
+    g_assert_true(psc_tokenizer_is_stop(t, 259) && psc_tokenizer_is_stop(t, 261) &&
+                  psc_tokenizer_is_stop(t, 262));
     g_assert_false(psc_tokenizer_is_stop(t, 260));
     psc_tokenizer_free(t);
 }
@@ -176,8 +186,10 @@ static void bytes_without_a_token(void)
     g_assert_cmpuint(psc_tokenizer_find(t, "q", 1), ==, PSC_TOKEN_NONE);
     struct psc_tokens tokens = test_tokens(t, "ab", 2, 0);
     struct psc_error err = {0};
-    g_assert_cmpint(psc_tokenizer_encode(t, "abc aq", 6, PSC_ENCODE_BOS, &tokens, &err), ==, PSC_ERR_UNAVAILABLE);
-    g_assert_cmpstr(err.text, ==, "the vocabulary has no token for the byte 0x71, which stands at byte 5 of the text");
+    g_assert_cmpint(psc_tokenizer_encode(t, "abc aq", 6, PSC_ENCODE_BOS, &tokens, &err), ==,
+                    PSC_ERR_UNAVAILABLE);
+    g_assert_cmpstr(err.text, ==,
+                    "the vocabulary has no token for the byte 0x71, which stands at byte 5 of the text");
     g_assert_cmpuint(tokens.n, ==, 1); /* as it was */
     g_assert_cmpuint(tokens.id[0], ==, 256);
     psc_tokens_release(&tokens);
@@ -195,21 +207,30 @@ static void faults_of_a_vocabulary_are_named(void)
         {"abc", NULL, "token 260 'abc' is token 257 again", PSC_TOKEN_USER_DEFINED},
         {"</s>", NULL, "token 259 '</s>' is token 260 again", PSC_TOKEN_NORMAL},
         {"", NULL, "token 260 is empty", PSC_TOKEN_NORMAL},
-        {"new\x1b\xff", NULL, "token 260 'new?" "?' has the type 7; 1 to 6 are known", 7},
+        {"new\x1b\xff", NULL,
+         "token 260 'new?"
+         "?' has the type 7; 1 to 6 are known",
+         7},
         {"new", NULL, "token 260 'new' has the type -1; 1 to 6 are known", -1},
-        {"<0x4>", NULL, "token 260 '<0x4>' has the type of a byte, but is not spelled '<0x0A>'", PSC_TOKEN_BYTE},
-        {"<0xG0>", NULL, "token 260 '<0xG0>' has the type of a byte, but is not spelled '<0x0A>'", PSC_TOKEN_BYTE},
+        {"<0x4>", NULL, "token 260 '<0x4>' has the type of a byte, but is not spelled '<0x0A>'",
+         PSC_TOKEN_BYTE},
+        {"<0xG0>", NULL, "token 260 '<0xG0>' has the type of a byte, but is not spelled '<0x0A>'",
+         PSC_TOKEN_BYTE},
         {"n", "ab", "merge 2 'ab' is not two tokens with a space between them", PSC_TOKEN_UNUSED},
         {"n", "ab ", "merge 2 'ab ' is not two tokens with a space between them", PSC_TOKEN_UNUSED},
         {"n", " b", "merge 2 ' b' is not two tokens with a space between them", PSC_TOKEN_UNUSED},
         {"n", "", "merge 2 '' is not two tokens with a space between them", PSC_TOKEN_UNUSED},
         {"n", "abd a", "merge 2 'abd a': 'abd' is not a normal token of the vocabulary", PSC_TOKEN_UNUSED},
         {"n", "a <s>", "merge 2 'a <s>': '<s>' is not a normal token of the vocabulary", PSC_TOKEN_UNUSED},
-        {"n", "a \xe4\xbd\xa0", "merge 2 'a \xe4\xbd\xa0': '\xe4\xbd\xa0' is not a normal token of the vocabulary", PSC_TOKEN_UNUSED},
+        {"n", "a \xe4\xbd\xa0",
+         "merge 2 'a \xe4\xbd\xa0': '\xe4\xbd\xa0' is not a normal token of the vocabulary",
+         PSC_TOKEN_UNUSED},
         {"n", "a b c", "merge 2 'a b c': 'b c' is not a normal token of the vocabulary", PSC_TOKEN_UNUSED},
         {"n", "b a", "merge 2 'b a': the two together are not a token of the vocabulary", PSC_TOKEN_UNUSED},
         {"a token whose name goes on and on, so that no sentence can hold it all \xe4\xbd\xa0", NULL,
-         "token 260 'a token whose name goes on and on, so that no sentence can h...' has the type 9; 1 to 6 are known", 9},
+         "token 260 'a token whose name goes on and on, so that no sentence can h...' has the type 9; 1 to 6 "
+         "are known",
+         9},
     };
     unsigned cases = 0;
     for (size_t k = 0; k < G_N_ELEMENTS(rows); k++, cases++) {
@@ -240,11 +261,13 @@ static void a_vocabulary_needs_its_parts(void)
     assert_refused(&r, PSC_ERR_PARSE, "the eos token is 1000, outside the vocabulary of 260 tokens");
     rows_init(&r);
     r.vocab.pre = "llama-bpe\n";
-    assert_refused(&r, PSC_ERR_UNAVAILABLE,
-                   "the vocabulary cuts words by the pattern 'llama-bpe?'; known are 'qwen2' and 'deepseek-r1-qwen'");
+    assert_refused(
+        &r, PSC_ERR_UNAVAILABLE,
+        "the vocabulary cuts words by the pattern 'llama-bpe?'; known are 'qwen2' and 'deepseek-r1-qwen'");
     rows_init(&r);
     r.vocab.n = PSC_VOCAB_MAX + 1;
-    assert_refused(&r, PSC_ERR_TOO_BIG, "the vocabulary has 16777217 tokens and 2 merges, at most 16777216 each fit");
+    assert_refused(&r, PSC_ERR_TOO_BIG,
+                   "the vocabulary has 16777217 tokens and 2 merges, at most 16777216 each fit");
     rows_init(&r);
     r.tokens[5].n = 65536;
     assert_refused(&r, PSC_ERR_TOO_BIG, "token 5 has 65536 bytes, at most 65535 fit");
@@ -287,7 +310,11 @@ static void a_tower_of_merges_is_climbed_in_one_go(void)
     g_assert_cmpint(g_get_monotonic_time() - from, <, 20 * G_USEC_PER_SEC); /* the square would be hours */
     g_assert_cmpuint(tokens.n, ==, N / 16 + 3);
     for (size_t i = 0; i < tokens.n; i++)
-        g_assert_cmpuint(tokens.id[i], ==, i < N / 16 ? 263 : i == N / 16 ? 261 : i == N / 16 + 1 ? 260 : 'a');
+        g_assert_cmpuint(tokens.id[i], ==,
+                         i < N / 16        ? 263
+                         : i == N / 16     ? 261
+                         : i == N / 16 + 1 ? 260
+                                           : 'a');
     psc_tokens_release(&tokens);
     psc_tokenizer_free(t);
     g_free(text);
@@ -315,7 +342,8 @@ static void the_tiny_vocabulary_is_laid_out_as_written(void)
     }
     for (uint32_t id = 0; id < 512; id++)
         g_assert_cmpint(psc_tokenizer_type(t, id), ==, id < 509 ? PSC_TOKEN_NORMAL : PSC_TOKEN_CONTROL);
-    test_assert_tokens(t, "<|endoftext|><|im_start|><|im_end|>", PSC_ENCODE_CONTROL, (uint32_t[]){509, 510, 511}, 3);
+    test_assert_tokens(t, "<|endoftext|><|im_start|><|im_end|>", PSC_ENCODE_CONTROL,
+                       (uint32_t[]){509, 510, 511}, 3);
     g_assert_true(psc_tokenizer_is_stop(t, 509) && psc_tokenizer_is_stop(t, 511));
     g_assert_false(psc_tokenizer_is_stop(t, 510));
     g_assert_cmpuint(psc_tokenizer_bos(t), ==, 509);
@@ -377,7 +405,8 @@ static void put_types(GByteArray *f, const int32_t *types, uint32_t n)
 }
 
 /* Takes the file. */
-static enum psc_status vocab_of(GByteArray *f, struct psc_arena *arena, struct psc_vocab *ret, struct psc_error *err)
+static enum psc_status vocab_of(GByteArray *f, struct psc_arena *arena, struct psc_vocab *ret,
+                                struct psc_error *err)
 {
     struct psc_gguf gguf;
     char *bytes = psc_arena_alloc(arena, f->len, 1);
@@ -426,6 +455,42 @@ static void a_model_file_gives_its_vocabulary(void)
     psc_tokenizer_free(t);
 }
 
+struct file {
+    const char *bytes;
+    gsize n;
+};
+
+static enum psc_status open_and_make(void *data)
+{
+    const struct file *f = data;
+    struct psc_arena arena = {0};
+    struct psc_gguf gguf;
+    struct psc_vocab vocab;
+    struct psc_tokenizer *t = NULL;
+    enum psc_status status = psc_gguf_parse(&arena, f->bytes, f->n, &gguf, NULL);
+    if (status == PSC_OK)
+        status = psc_vocab_from_gguf(&arena, &gguf, &vocab, NULL);
+    if (status == PSC_OK)
+        status = psc_tokenizer_new(&vocab, &t, NULL);
+    psc_tokenizer_free(t);
+    psc_arena_release(&arena);
+    return status;
+}
+
+static void every_allocation_may_fail(void)
+{
+    const struct psc_vocab *v = psc_tiny_vocab();
+    GByteArray *f = file_begin();
+    put_key(f, "tokenizer.ggml.model", PSC_GGUF_STRING);
+    put_text(f, "gpt2", 4);
+    put_texts(f, "tokenizer.ggml.tokens", v->tokens, v->n);
+    put_types(f, v->types, v->n);
+    put_texts(f, "tokenizer.ggml.merges", v->merges, v->merge_n);
+    struct file file = {(const char *)f->data, f->len};
+    g_assert_cmpuint(test_oom_loop(open_and_make, &file), >, 12);
+    g_byte_array_unref(f);
+}
+
 static void a_model_file_may_say_little(void)
 {
     struct rows r;
@@ -438,7 +503,8 @@ static void a_model_file_may_say_little(void)
     put_texts(f, "tokenizer.ggml.tokens", r.tokens, r.vocab.n);
     put_texts(f, "tokenizer.ggml.merges", r.merges, r.vocab.merge_n);
     g_assert_cmpint(vocab_of(f, &arena, &got, NULL), ==, PSC_OK);
-    g_assert_true(!got.types && !got.pre && !got.add_bos && got.bos == PSC_TOKEN_NONE && got.eos == PSC_TOKEN_NONE);
+    g_assert_true(!got.types && !got.pre && !got.add_bos && got.bos == PSC_TOKEN_NONE &&
+                  got.eos == PSC_TOKEN_NONE);
     struct psc_tokenizer *t = test_tokenizer(&got);
     test_assert_tokens(t, "abc", PSC_ENCODE_BOS, (uint32_t[]){257}, 1);
     psc_tokenizer_free(t);
@@ -496,5 +562,6 @@ int main(int argc, char **argv)
     ADD("a-model-file-gives-its-own", a_model_file_gives_its_vocabulary);
     ADD("a-model-file-may-say-little", a_model_file_may_say_little);
     ADD("faults-of-a-model-file-are-named", faults_of_a_model_file_are_named);
+    ADD("oom", every_allocation_may_fail);
     return g_test_run();
 }

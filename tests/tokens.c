@@ -24,7 +24,8 @@ struct psc_tokens test_tokens(const struct psc_tokenizer *t, const char *text, s
     return tokens;
 }
 
-void test_assert_tokens(const struct psc_tokenizer *t, const char *text, unsigned flags, const uint32_t *ids, size_t n)
+void test_assert_tokens(const struct psc_tokenizer *t, const char *text, unsigned flags, const uint32_t *ids,
+                        size_t n)
 {
     struct psc_tokens tokens = test_tokens(t, text, strlen(text), flags);
     g_assert_cmpmem(tokens.id, tokens.n * sizeof *ids, ids, n * sizeof *ids);

@@ -13,8 +13,8 @@ static enum psc_status get_texts(struct psc_arena *arena, const struct psc_gguf 
     if (status != PSC_OK)
         return status;
     if (n > PSC_VOCAB_MAX)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "%s has %llu items, at most %u fit", key, (unsigned long long)n,
-                        PSC_VOCAB_MAX);
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "%s has %llu items, at most %u fit", key,
+                        (unsigned long long)n, PSC_VOCAB_MAX);
     struct psc_vocab_text *copy = psc_arena_alloc(arena, (size_t)n, sizeof *copy);
     if (!copy)
         return psc_fail_nomem(reterr);
@@ -35,13 +35,14 @@ static enum psc_status get_arrays(struct psc_arena *arena, const struct psc_gguf
     if (status == PSC_OK)
         status = psc_gguf_get_i32s(arena, gguf, "tokenizer.ggml.token_type", &v->types, &n, reterr);
     if (status == PSC_OK && v->types && n != v->n)
-        return psc_fail(reterr, PSC_ERR_PARSE, "tokenizer.ggml.token_type has %llu items, tokenizer.ggml.tokens has %u",
+        return psc_fail(reterr, PSC_ERR_PARSE,
+                        "tokenizer.ggml.token_type has %llu items, tokenizer.ggml.tokens has %u",
                         (unsigned long long)n, v->n);
     return status;
 }
 
-enum psc_status psc_vocab_from_gguf(struct psc_arena *arena, const struct psc_gguf *gguf, struct psc_vocab *ret,
-                                    struct psc_error *reterr)
+enum psc_status psc_vocab_from_gguf(struct psc_arena *arena, const struct psc_gguf *gguf,
+                                    struct psc_vocab *ret, struct psc_error *reterr)
 {
     static const uint32_t none = PSC_TOKEN_NONE;
     static const char *const no_text = NULL;
@@ -53,7 +54,8 @@ enum psc_status psc_vocab_from_gguf(struct psc_arena *arena, const struct psc_gg
         return status;
     if (strcmp(model, "gpt2") != 0)
         return psc_fail(reterr, PSC_ERR_UNAVAILABLE,
-                        "tokenizer.ggml.model says that the vocabulary is not byte-level BPE ('gpt2'), the only kind known here");
+                        "tokenizer.ggml.model says that the vocabulary is not byte-level BPE ('gpt2'), the "
+                        "only kind known here");
     status = get_arrays(arena, gguf, &v, reterr);
     if (status == PSC_OK)
         status = psc_gguf_get_u32(gguf, "tokenizer.ggml.bos_token_id", &none, &v.bos, reterr);

@@ -41,33 +41,44 @@ La maison est près de la rivière. L'été, l'eau est basse; à l'automne elle 
 
 AWKWARD = {
     'empty': '', 'one-space': ' ', 'spaces': '     ', 'trailing-spaces': 'river   ', 'leading-spaces': '   river',
-    'spaces-before-a-number': '   7', 'spaces-before-punctuation': '   ...', 'tab-and-word': '\triver', 'tabs': '\t\t\t',
-    'newlines': '\n\n\n', 'mixed-newlines': 'a\r\n\r\nb\n\r c\r\r\nd', 'newline-in-spaces': '  \n  \n  x',
-    'spaces-to-the-end-after-newline': 'x\n   ', 'newline-after-punctuation': '...\n\n\r\nx', 'vertical-space': 'a\x0b\x0c\x85b',
+    'spaces-before-a-number': '   7', 'spaces-before-punctuation': '   ...', 'tab-and-word': '\triver',
+    'tabs': '\t\t\t', 'newlines': '\n\n\n', 'mixed-newlines': 'a\r\n\r\nb\n\r c\r\r\nd',
+    'newline-in-spaces': '  \n  \n  x', 'spaces-to-the-end-after-newline': 'x\n   ',
+    'newline-after-punctuation': '...\n\n\r\nx', 'vertical-space': 'a\x0b\x0c\x85b',
     'wide-spaces': 'a\u00a0b\u2003 c\u3000d\u2028e\u202f\u205ff\u1680', 'no-space': 'a\u200bb\u180ec\ufeffd',
-    'contractions': "it's they're we've I'm she'll he'd don't", 'capital-contractions': "IT'S THEY'RE WE'VE I'M SHE'LL HE'D DON'T",
-    'mixed-contractions': "it'S we'Ve they'rE he'Ll", 'contraction-goes-on': "'something 'tis 'realm 'value 'mother 'lla 'day",
-    'long-s': "it'ſ 'ſx", 'apostrophes': "'' ''' 'x' '1' ' s", 'curly-apostrophe': 'it’s', 'contraction-after-space': " 's 'll",
+    'contractions': "it's they're we've I'm she'll he'd don't",
+    'capital-contractions': "IT'S THEY'RE WE'VE I'M SHE'LL HE'D DON'T",
+    'mixed-contractions': "it'S we'Ve they'rE he'Ll",
+    'contraction-goes-on': "'something 'tis 'realm 'value 'mother 'lla 'day", 'long-s': "it'ſ 'ſx",
+    'apostrophes': "'' ''' 'x' '1' ' s", 'curly-apostrophe': 'it’s', 'contraction-after-space': " 's 'll",
     'digits': '1234567890', 'digits-and-letters': 'a1b22c333', 'other-numbers': '½¾ ²³ ٣٤٥ Ⅷ ① 〇 一二三 १२३',
     'decimal': '3.14159, -2.5e-10, 0x1F', 'emoji': '😀😃 👍🏽', 'emoji-with-joiners': '👩‍👩‍👧‍👦🏳️‍🌈❤️', 'flags': '🇩🇪🇫🇷🇯🇵',
-    'combining': 'e\u0301te\u0301 a\u0308o\u0308 \u0301x', 'composed': 'été äö', 'stacked': 'Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢',
-    'chinese': '今天天气很好，我们去海边。', 'japanese': '川は海へ流れる。カタカナ', 'korean': '강은 바다로', 'arabic': 'البيت قرب النهر ١٢٣',
-    'arabic-marks': 'مُحَمَّد', 'hebrew': 'הבית עומד', 'hindi': 'नदी समुद्र की ओर', 'thai': 'บ้านอยู่ริมแม่น้ำ', 'russian': 'Дом у реки',
+    'combining': 'e\u0301te\u0301 a\u0308o\u0308 \u0301x', 'composed': 'été äö',
+    'stacked': 'Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢', 'chinese': '今天天气很好，我们去海边。', 'japanese': '川は海へ流れる。カタカナ',
+    'korean': '강은 바다로', 'arabic': 'البيت قرب النهر ١٢٣', 'arabic-marks': 'مُحَمَّد', 'hebrew': 'הבית עומד',
+    'hindi': 'नदी समुद्र की ओर', 'thai': 'บ้านอยู่ริมแม่น้ำ', 'russian': 'Дом у реки',
     'german': 'Straße STRASSE Größe', 'turkish': 'İstanbul ıI', 'ligatures': 'ﬁﬂﬆ', 'wide-letters': '𝐀𝒜𝔄 𐐀 🄰',
-    'newer-letters': '\U00031350 \U0002ebf0 \u1c89 \ua7cb', 'private': '\ue000\U0010ffff\ufffd\ufffe', 'controls': '\x00\x01\x1b[0m\x7f\x80',
-    'nul-between': 'a\x00b', 'code': 'for (int i = 0; i < 10; i++) { x[i] += y; }  // sum', 'python': 'def f(x):\n\tif x == 1:\n\t\treturn None\n',
-    'url': 'https://example.org/a?b=c&d=%20#e', 'path': '/usr/share/doc/x.txt', 'operators': '!=<=>=&&||->::...', 'underscores': '__init__ a_b',
-    'long-word': 'a' * 300, 'long-mixed-word': 'theriverrunstothesea' * 20, 'long-space': ' ' * 200 + 'x', 'long-punctuation': '=' * 150,
-    'special-alone': '<|im_start|>', 'conversation': '<|im_start|>user\nThe river<|im_end|>\n<|im_start|>assistant\n',
-    'special-in-a-word': 'the<|im_end|>re', 'special-and-spaces': '  <|im_end|>  x', 'specials-side-by-side': '<|im_end|><|im_end|><tool>',
-    'special-cut-short': '<|im_star', 'special-prefix': '<|im_', 'special-longest': '<tool>call <tool>cal', 'special-nested': '<|im<|im_end|>',
-    'special-with-spaces': 'a   <pad>b  <pad>', 'special-not-ascii': 'é<é>é<é', 'special-in-capitals': '<|IM_END|>', 'user-defined': 'x<tool>y</tool>z',
+    'newer-letters': '\U00031350 \U0002ebf0 \u1c89 \ua7cb', 'private': '\ue000\U0010ffff\ufffd\ufffe',
+    'controls': '\x00\x01\x1b[0m\x7f\x80', 'nul-between': 'a\x00b',
+    'code': 'for (int i = 0; i < 10; i++) { x[i] += y; }  // sum',
+    'python': 'def f(x):\n\tif x == 1:\n\t\treturn None\n', 'url': 'https://example.org/a?b=c&d=%20#e',
+    'path': '/usr/share/doc/x.txt', 'operators': '!=<=>=&&||->::...', 'underscores': '__init__ a_b',
+    'long-word': 'a' * 300, 'long-mixed-word': 'theriverrunstothesea' * 20, 'long-space': ' ' * 200 + 'x',
+    'long-punctuation': '=' * 150, 'special-alone': '<|im_start|>',
+    'conversation': '<|im_start|>user\nThe river<|im_end|>\n<|im_start|>assistant\n',
+    'special-in-a-word': 'the<|im_end|>re', 'special-and-spaces': '  <|im_end|>  x',
+    'specials-side-by-side': '<|im_end|><|im_end|><tool>', 'special-cut-short': '<|im_star',
+    'special-prefix': '<|im_', 'special-longest': '<tool>call <tool>cal', 'special-nested': '<|im<|im_end|>',
+    'special-with-spaces': 'a   <pad>b  <pad>', 'special-not-ascii': 'é<é>é<é', 'special-in-capitals': '<|IM_END|>',
+    'user-defined': 'x<tool>y</tool>z',
 }
 BROKEN = {
-    'stray-continuation': b'a\x80b', 'cut-short': b'caf\xc3', 'cut-short-inside': b'\xe2\x82 \xe2\x82x', 'overlong': b'\xc0\xaf\xe0\x80\xaf',
-    'surrogate': b'\xed\xa0\x80\xed\xb0\x80', 'too-high': b'\xf4\x90\x80\x80\xf8\xff', 'all-high-bytes': bytes(range(128, 256)),
-    'broken-between-spaces': b' \xff \xff  \xff\n\xff', 'broken-before-letters': b'\xffriver \xff7 \xff\xffthe', 'broken-contraction': b"'\xffs 's\xff",
-    'long-s-cut': b"'\xc5", 'latin-1': 'Größe à été'.encode('latin-1'), 'utf-16': 'river'.encode('utf-16'),
+    'stray-continuation': b'a\x80b', 'cut-short': b'caf\xc3', 'cut-short-inside': b'\xe2\x82 \xe2\x82x',
+    'overlong': b'\xc0\xaf\xe0\x80\xaf', 'surrogate': b'\xed\xa0\x80\xed\xb0\x80',
+    'too-high': b'\xf4\x90\x80\x80\xf8\xff', 'all-high-bytes': bytes(range(128, 256)),
+    'broken-between-spaces': b' \xff \xff  \xff\n\xff', 'broken-before-letters': b'\xffriver \xff7 \xff\xffthe',
+    'broken-contraction': b"'\xffs 's\xff", 'long-s-cut': b"'\xc5", 'latin-1': 'Größe à été'.encode('latin-1'),
+    'utf-16': 'river'.encode('utf-16'),
 }
 
 
@@ -86,9 +97,11 @@ def split():
 
 def reference():
     tok = Tokenizer(models.BPE())
-    tok.pre_tokenizer = pre_tokenizers.Sequence([split(), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    spell = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tok.pre_tokenizer = pre_tokenizers.Sequence([split(), spell])
     tok.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=900, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=900, show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     tok.train_from_iterator(TEXT.splitlines(keepends=True), trainer)
     tok.add_tokens([AddedToken(text, special=False, normalized=False) for text, kind in SPECIAL if kind == USER])
     return tok
@@ -105,9 +118,11 @@ def tokens_of_broken(tok, raw):
 
 
 def pieces(rng):
-    pool = ["'s", "'LL", "'ve", "'ſ", "'", ' ', '  ', '\n', '\r\n', '\t', ' \n', '\x0b', '\xa0', '\u3000', '\u200d', 'river', ' the', 'ing', 'É',
-            'e\u0301', '中', '文', 'の', '강', 'ال', 'न', 'ी', '1', '23', '½', '٣', '👩‍👧', '🏳️', 'ß', '!', '?!', '...', '==', '(', '<', '<|', '|>',
-            '<|im_start|>', '<|im_end|>', '<|im', '<tool>', 'call', '<pad>', '\x00', '\x7f', '_', '€', '\ufffd', 'x' * 9]
+    pool = [
+        "'s", "'LL", "'ve", "'ſ", "'", ' ', '  ', '\n', '\r\n', '\t', ' \n', '\x0b', '\xa0', '\u3000', '\u200d',
+        'river', ' the', 'ing', 'É', 'e\u0301', '中', '文', 'の', '강', 'ال', 'न', 'ी', '1', '23', '½', '٣', '👩‍👧', '🏳️',
+        'ß', '!', '?!', '...', '==', '(', '<', '<|', '|>', '<|im_start|>', '<|im_end|>', '<|im', '<tool>', 'call',
+        '<pad>', '\x00', '\x7f', '_', '€', '\ufffd', 'x' * 9]
     return ''.join(rng.choice(pool) for _ in range(rng.randint(1, 16)))
 
 
