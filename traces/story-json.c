@@ -100,21 +100,34 @@ static void write_event(struct psc_json *j, const struct psc_graph *g, const str
     psc_json_end_array(j);
 }
 
-static void write_events(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s, psc_flush_fn flush,
-                         void *ctx)
+static void put_edges(struct psc_json *j, const struct psc_story *s)
 {
-    psc_json_key(j, "events");
+    if (s->executor != PSC_EXEC_QUEUES)
+        return;
+    psc_json_key(j, "edges");
     psc_json_array(j);
-    for (uint32_t i = 0; i < s->event_n && !j->out.failed; i++) {
-        write_event(j, g, &s->events[i]);
-        if (flush)
-            flush(ctx, j);
+    for (uint32_t i = 0; i < s->edge_n; i++) {
+        psc_json_array(j);
+        psc_json_u64(j, s->edges[i].from);
+        psc_json_u64(j, s->edges[i].to);
+        psc_json_end_array(j);
     }
     psc_json_end_array(j);
 }
 
-static void write_story(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s, bool with_events,
-                        psc_flush_fn flush, void *ctx)
+static void put_titles(struct psc_json *j, const struct psc_story *s)
+{
+    if (!s->titles)
+        return;
+    psc_json_key(j, "titles");
+    psc_json_array(j);
+    for (uint32_t p = 0; p < s->position_n; p++)
+        psc_json_string(j, s->titles[p]);
+    psc_json_end_array(j);
+}
+
+void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s,
+                          psc_flush_fn flush, void *ctx)
 {
     psc_json_object(j);
     psc_json_key(j, "backends");
@@ -128,9 +141,16 @@ static void write_story(struct psc_json *j, const struct psc_graph *g, const str
     for (uint32_t i = 0; i < s->buffer_n; i++)
         write_buffer(j, &s->buffers[i]);
     psc_json_end_array(j);
-    if (with_events)
-        write_events(j, g, s, flush, ctx);
-    psc_json_put_string(j, "executor", s->executor == PSC_EXEC_LEVEL ? "level" : "serial");
+    put_edges(j, s);
+    psc_json_key(j, "events");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < s->event_n && !j->out.failed; i++) {
+        write_event(j, g, &s->events[i]);
+        if (flush)
+            flush(ctx, j);
+    }
+    psc_json_end_array(j);
+    psc_json_put_string(j, "executor", psc_executor_name(s->executor));
     psc_json_key(j, "lanes");
     psc_json_array(j);
     for (uint32_t i = 0; i < s->lane_n; i++) {
@@ -150,6 +170,7 @@ static void write_story(struct psc_json *j, const struct psc_graph *g, const str
     put_nodes(j, "order", g, s->order, s->position_n);
     psc_json_put_u64(j, "positions", s->position_n);
     psc_json_put_bool(j, "predicted", s->predicted);
+    put_titles(j, s);
     psc_json_key(j, "values");
     psc_json_array(j);
     for (uint32_t i = 0; i < s->value_n && !j->out.failed; i++) {
@@ -159,17 +180,6 @@ static void write_story(struct psc_json *j, const struct psc_graph *g, const str
     }
     psc_json_end_array(j);
     psc_json_end_object(j);
-}
-
-void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s,
-                          psc_flush_fn flush, void *ctx)
-{
-    write_story(j, g, s, true, flush, ctx);
-}
-
-void psc_story_write_frame(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s)
-{
-    write_story(j, g, s, false, NULL, NULL);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
@@ -437,6 +447,49 @@ static enum psc_status read_levels(const struct story_reader *s, struct psc_slic
     return PSC_OK;
 }
 
+static enum psc_status read_edges(const struct story_reader *s, struct psc_slice text, uint32_t n, struct psc_error *reterr)
+{
+    struct psc_slice list = psc_slice_find(text, "edges"), pair, v;
+    struct psc_cursor c = psc_cursor_open(list);
+    size_t count = psc_cursor_count(c);
+    if (!psc_slice_is_array(list) || count >= UINT32_MAX)
+        return psc_fail(reterr, PSC_ERR_PARSE, "edges must be a list of pairs of positions, not %s", psc_slice_kind(list));
+    struct psc_edge *edges = psc_arena_alloc(s->texts, count, sizeof *edges);
+    if (!edges)
+        return psc_fail_nomem(reterr);
+    for (size_t i = 0; i < count && psc_cursor_element(&c, &pair); i++) {
+        struct psc_cursor ends = psc_cursor_open(pair);
+        uint64_t from = n, to = n;
+        if (psc_cursor_element(&ends, &v))
+            (void)psc_slice_u64(v, &from);
+        if (psc_cursor_element(&ends, &v))
+            (void)psc_slice_u64(v, &to);
+        if (from >= n || to >= n)
+            return psc_fail(reterr, PSC_ERR_PARSE, "edges[%zu] must be two positions below %u", i, n);
+        edges[i] = (struct psc_edge){(uint32_t)from, (uint32_t)to};
+    }
+    psc_story_set_edges(s->builder, edges, (uint32_t)count);
+    return PSC_OK;
+}
+
+static enum psc_status read_titles(const struct story_reader *s, struct psc_slice text, uint32_t n, struct psc_error *reterr)
+{
+    struct psc_slice list = psc_slice_find(text, "titles"), v;
+    struct psc_cursor c = psc_cursor_open(list);
+    bool nomem = false;
+    if (psc_slice_is_null(list))
+        return PSC_OK;
+    if (!psc_slice_is_array(list) || psc_cursor_count(c) != n)
+        return psc_fail(reterr, PSC_ERR_PARSE, "titles must list %u texts", n);
+    const char **titles = psc_arena_alloc0(s->texts, n, sizeof *titles);
+    for (uint32_t i = 0; titles && i < n && psc_cursor_element(&c, &v); i++)
+        titles[i] = psc_slice_string(s->texts, v, &nomem);
+    if (!titles || nomem)
+        return psc_fail_nomem(reterr);
+    psc_story_set_titles(s->builder, titles);
+    return PSC_OK;
+}
+
 static enum psc_status read_frame(const struct story_reader *s, struct psc_slice text,
                                   struct psc_error *reterr)
 {
@@ -455,9 +508,12 @@ static enum psc_status read_frame(const struct story_reader *s, struct psc_slice
     if (status != PSC_OK)
         return status;
     bool by_level = level && executor.n == 7 && memcmp(executor.s, "\"level\"", 7) == 0;
-    psc_story_set_order(s->builder, (uint32_t)n, order, believed, by_level ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL,
+    bool queues = executor.n == 8 && memcmp(executor.s, "\"queues\"", 8) == 0;
+    psc_story_set_order(s->builder, (uint32_t)n, order, believed,
+                        queues ? PSC_EXEC_QUEUES : by_level ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL,
                         by_level ? level : NULL, psc_slice_is_true(psc_slice_find(text, "predicted")));
-    return PSC_OK;
+    status = queues ? read_edges(s, text, (uint32_t)n, reterr) : PSC_OK;
+    return status == PSC_OK ? read_titles(s, text, (uint32_t)n, reterr) : status;
 }
 
 static enum psc_status read_backends(struct story_reader *s, struct psc_slice text, struct psc_error *reterr)
@@ -478,10 +534,8 @@ static enum psc_status read_backends(struct story_reader *s, struct psc_slice te
     return PSC_OK;
 }
 
-/* events NULL: those of the text. */
-static enum psc_status read_story(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
-                                  const struct psc_event *events, size_t event_n, struct psc_story **ret,
-                                  struct psc_error *reterr)
+enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                               struct psc_story **ret, struct psc_error *reterr)
 {
     struct psc_arena texts = {0};
     struct story_reader s = {&texts, graph, psc_story_builder_new(), 0};
@@ -497,9 +551,7 @@ static enum psc_status read_story(struct psc_arena *arena, struct psc_slice text
         status = read_rows(&s, text, "buffers", read_buffer, reterr);
     if (status == PSC_OK)
         status = read_rows(&s, text, "values", read_value, reterr);
-    for (size_t i = 0; status == PSC_OK && events && i < event_n; i++)
-        psc_story_add_event(s.builder, &events[i]);
-    if (status == PSC_OK && !events)
+    if (status == PSC_OK)
         status = read_rows(&s, text, "events", read_event, reterr);
     if (status == PSC_OK)
         status = read_frame(&s, text, reterr);
@@ -512,17 +564,4 @@ static enum psc_status read_story(struct psc_arena *arena, struct psc_slice text
     psc_story_builder_free(s.builder);
     psc_arena_release(&texts);
     return status;
-}
-
-enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
-                               struct psc_story **ret, struct psc_error *reterr)
-{
-    return read_story(arena, text, graph, NULL, 0, ret, reterr);
-}
-
-enum psc_status psc_story_read_frame(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
-                                     const struct psc_event *events, size_t event_n, struct psc_story **ret,
-                                     struct psc_error *reterr)
-{
-    return read_story(arena, text, graph, events, event_n, ret, reterr);
 }

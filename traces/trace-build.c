@@ -131,7 +131,7 @@ static enum psc_status take_graph(struct psc_trace *t, uint32_t p, struct psc_sl
     t->phases[p].graph = graph;
     t->doc->phases[p].graph = graph;
     pthread_mutex_unlock(&t->lock);
-    return PSC_OK;
+    return psc_kv_look_at_graph(&t->kv, &t->doc->report, p, graph, reterr);
 }
 
 static enum psc_status take_ours(struct psc_trace *t, uint32_t p, struct psc_error *reterr)
@@ -213,6 +213,24 @@ static enum psc_status add_step(struct psc_trace *t, struct psc_slice text, bool
     return status;
 }
 
+/* Positions grow from step to step: the last one goes furthest. */
+static enum psc_status look_at_last_step(struct psc_trace *t, uint32_t p, struct psc_error *reterr)
+{
+    size_t n = t->phases[p].step_n;
+    const struct psc_step_extent *last = t->phases[p].steps + n - 1;
+    struct psc_arena arena = {0};
+    struct psc_step step = {0};
+    struct psc_error error;
+    if (n < 2 || last->bad || last->n > FIRST_STEP_MAX)
+        return PSC_OK;
+    struct psc_slice text = {t->source.s + last->at, (size_t)last->n};
+    enum psc_status status = psc_step_read(&arena, &t->source, text, t->doc->phases[p].graph, &step, &error);
+    if (status == PSC_OK)
+        psc_kv_look_at_step(&t->doc->report, p, n - 1, t->doc->phases[p].graph, &step);
+    psc_arena_release(&arena);
+    return status == PSC_ERR_NOMEM ? psc_fail_nomem(reterr) : PSC_OK;
+}
+
 /* Records of nodes that the graph does not have, or a second one of the same node, are looked for in the first step:
  * what is wrong with the writer is wrong there too. */
 static enum psc_status look_at_first_step(struct psc_trace *t, uint32_t p, struct psc_error *reterr)
@@ -240,8 +258,11 @@ static enum psc_status look_at_first_step(struct psc_trace *t, uint32_t p, struc
         psc_report_add(&t->doc->report, PSC_WARNING, 0, 0, first->at,
                        "phases[%" PRIu32 "].steps[0] has two records of node %" PRIu64 " (%" PRIu32
                        " duplicate record%s)", p, step.records[twice].id, again, again == 1 ? "" : "s");
+    bool said = status == PSC_OK && psc_kv_look_at_step(&t->doc->report, p, 0, t->doc->phases[p].graph, &step);
     psc_arena_release(&arena);
-    return status == PSC_ERR_NOMEM ? psc_fail_nomem(reterr) : PSC_OK;
+    if (status == PSC_ERR_NOMEM)
+        return psc_fail_nomem(reterr);
+    return said ? PSC_OK : look_at_last_step(t, p, reterr);
 }
 
 static enum psc_status end_phase(struct psc_trace *t, struct psc_error *reterr)

@@ -1,8 +1,8 @@
 #include "traces/probe.h"
+#include "traces/scenario-read.h"
 #include "traces/trace.h"
 
 #include "core/base/mem.h"
-#include "traces/events-read.h"
 #include "traces/step-read.h"
 
 #include <inttypes.h>
@@ -116,6 +116,7 @@ static void source_close(void *ctx)
     }
     psc_free(t->phases);
     psc_text_release(&t->extra);
+    psc_kv_seen_release(&t->kv);
     psc_source_release(&t->source);
     pthread_mutex_destroy(&t->lock);
     psc_free(t->name);
@@ -173,21 +174,28 @@ static void pass_on(const struct psc_report *from, struct psc_report *to)
     }
 }
 
-/* Takes the source over. */
-static enum psc_status open_events(struct psc_source source, const char *path, const char *name,
-                                   struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
+/* A scenario is small and all of it is looked at: nothing stays open. Takes the source over. */
+static enum psc_status open_scenario(struct psc_source source, const char *path, const char *name,
+                                     struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
 {
-    struct psc_doc *doc;
-    enum psc_status status = psc_events_read(source, report, &doc, reterr);
-    if (status == PSC_OK && path && !(doc->path = psc_arena_strdup(&doc->arena, path))) {
-        psc_doc_free(doc);
-        status = psc_fail_nomem(reterr);
+    struct psc_doc *doc = psc_doc_new();
+    enum psc_status status = doc ? psc_scenario_load(doc, source.s, source.n, reterr) : psc_fail_nomem(reterr);
+    psc_source_release(&source);
+    if (!status) {
+        doc->path = psc_arena_strdup(&doc->arena, path);
+        status = path && !doc->path ? psc_fail_nomem(reterr) : PSC_OK;
     }
-    if (status == PSC_OK)
-        *ret = doc;
-    else
+    if (doc)
+        pass_on(&doc->report, report);
+    if (!status && report && report->failed)
+        status = psc_fail_nomem(reterr);
+    if (status) {
         prefix(name, status, reterr);
-    return status;
+        psc_doc_free(doc);
+        return status;
+    }
+    *ret = doc;
+    return PSC_OK;
 }
 
 /* Takes the source over. */
@@ -196,8 +204,11 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
                                    struct psc_doc **ret, struct psc_error *reterr)
 {
     static const char *const names[] = {NULL, "minfer-trace", "minfer-live", "minfer-graph"};
-    if (psc_events_is_file(&source))
-        return open_events(source, path, name, report, ret, reterr);
+    struct psc_probe probe;
+    enum psc_scenario_kind scenario;
+    psc_probe(source.s, source.n, &probe);
+    if (psc_scenario_is(probe.format, &scenario))
+        return open_scenario(source, path, name, report, ret, reterr);
     struct psc_trace *t = psc_alloc0(1, sizeof *t);
     struct psc_doc *doc = psc_doc_new();
     char *copy = psc_strdup(name);

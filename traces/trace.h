@@ -7,6 +7,7 @@
 #define PSC_TRACES_TRACE_H
 
 #include "traces/index.h"
+#include "traces/kv-look.h"
 #include "traces/source.h"
 
 #include <pthread.h>
@@ -36,6 +37,7 @@ struct psc_trace {
     _Atomic uint64_t reached; /* bytes scanned, for progress bars in other threads */
     bool told_utf8, told_control, told_word, told_surrogate;
     struct psc_text extra;    /* unknown keys of the document */
+    struct psc_kv_seen kv;    /* regions that the phases so far ask for */
     struct psc_error failure; /* of an earlier scan; its status says whether there was one */
     pthread_mutex_t lock;
     struct psc_trace_phase *phases; /* owned, doc->phase_n of them */

@@ -100,10 +100,14 @@ static enum psc_kind kind_of(const struct psc_replay *r, const struct psc_suspec
     const struct psc_finding *f = &s->finding;
     enum psc_value_kind victim = values[f->victim_value].kind;
 
+    if (s->async && r->story->executor == PSC_EXEC_QUEUES)
+        return PSC_K6;
     if (wrong_size(r, s))
         return PSC_K7;
     if (lost_before_walk(r, f))
         return PSC_K3;
+    if (victim == PSC_VALUE_CELL && s->written_later)
+        return PSC_K8;
     if (f->writer_value != PSC_NONE) {
         enum psc_value_kind writer = values[f->writer_value].kind;
         if (victim != writer && (is_special(victim) || is_special(writer)))
@@ -218,6 +222,8 @@ enum psc_status psc_check_story(struct psc_arena *arena, const struct psc_graph 
 
     if (!status && story->executor == PSC_EXEC_LEVEL && story->level)
         status = psc_replay_races(&replay, reterr);
+    if (!status && story->executor == PSC_EXEC_QUEUES)
+        status = psc_replay_queues(&replay, reterr);
     if (!status)
         status = answer(&replay, arena, ret, reterr);
     psc_replay_release(&replay);

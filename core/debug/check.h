@@ -12,7 +12,7 @@
  * Also looked for, even when no read goes wrong: an op that overlaps an operand of its own otherwise than
  * its op allows (a concat all of whose operands lie at their places moves nothing and is fine); a write past
  * the end of its buffer (then there is no reader); nodes of one dependency level that touch the same bytes
- * (level executor); writes into the source or the staging bytes of a copy that nobody has waited for yet.
+ * (level executor); commands that nothing orders and that touch the same bytes (queues: core/debug/lanes.h); writes into the source or the staging bytes of a copy that nobody has waited for yet.
  *
  * A read of persistent rows is right as long as the bytes are still the region's: which rows hold what is
  * data. A story under the level executor is replayed level by level; a copy is queued as soon as its source is
@@ -20,7 +20,7 @@
  * the one that is listed first, unless only the other is ever read.
  *
  * Kinds, first match decides: K7 too small or partly overlapping; K3 lost before the walk (fill); K8
- * persistent, caller-owned or staging memory pooled; K6 lanes without order; K5 an op over its own operand
+ * persistent, caller-owned or staging memory pooled, or a cache cell read that was never written; K6 lanes without order; K5 an op over its own operand
  * that another still reads, or that it may not overwrite; K4 bytes owned through a view the planner did not
  * follow; K2 the order used for lives differs from the one executed; else K1 released too early.
  */

@@ -37,9 +37,23 @@ static void say_writer(const struct telling *t)
         psc_say_value(t->out, t->a, t->f->writer_value);
 }
 
+/* The title of the event's position, in a story whose steps are no nodes; NULL when it has none. */
+static const char *title_of(const struct telling *t, const struct psc_event *e)
+{
+    const struct psc_story *story = t->a->story;
+
+    if (!story->titles || !e || e->position < 0 || (uint32_t)e->position >= story->position_n)
+        return NULL;
+    return story->titles[e->position];
+}
+
 static void say_reader(const struct telling *t)
 {
-    if (t->f->reader != PSC_NONE)
+    const char *title = title_of(t, t->read);
+
+    if (title)
+        psc_text_add(t->out, title);
+    else if (t->f->reader != PSC_NONE)
         psc_say_node(t->out, t->a->phase->graph, t->f->reader);
     else
         psc_text_add(t->out, t->f->reader_kind == PSC_READER_RERUN ? "a second run" : "the host");
@@ -125,11 +139,41 @@ static void say_own_operand(const struct telling *t)
                                               : ": this op reads its operand to the end before it may be overwritten.");
 }
 
+/* "c3: batch 1 (host)" */
+static void say_command(const struct telling *t, const struct psc_event *e)
+{
+    const struct psc_story *story = t->a->story;
+    const char *title = title_of(t, e);
+
+    if (title)
+        psc_text_add(t->out, title);
+    else
+        psc_text_addf(t->out, "command %d", e->position);
+    if (e->lane < story->lane_n && story->lanes[e->lane].name)
+        psc_text_addf(t->out, " (%s)", story->lanes[e->lane].name);
+}
+
+static void say_race(const struct telling *t)
+{
+    bool frees = t->write->kind == PSC_EV_RELEASE, reads = t->read->kind == PSC_EV_READ;
+
+    say_command(t, t->write);
+    psc_text_add(t->out, frees ? " frees " : " writes ");
+    psc_say_bytes(t->out, t->f->hi - t->f->lo);
+    psc_text_add(t->out, " of ");
+    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    psc_text_add(t->out, " that ");
+    say_command(t, t->read);
+    psc_text_add(t->out, reads ? " reads: nothing orders the two." : " writes: nothing orders the two.");
+}
+
 void psc_explain_finding(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f)
 {
     struct telling t = begin(out, a, f);
 
-    if (is_too_long(&t)) {
+    if (a->story->executor == PSC_EXEC_QUEUES && f->kind == PSC_K6 && t.write && t.read) {
+        say_race(&t);
+    } else if (is_too_long(&t)) {
         say_too_long(&t);
     } else if (!t.write) {
         say_unwritten(&t);
@@ -162,7 +206,11 @@ static void say_rule(const struct telling *t)
         [PSC_K8] = "Persistent, caller-owned and staging memory must never come from the free list.",
     };
 
-    psc_text_addf(t->out, "%s %s. %s", psc_kind_name(t->f->kind), psc_kind_text(t->f->kind), rules[t->f->kind]);
+    bool cell = t->f->kind == PSC_K8 && !t->write && t->a->story->values[t->f->victim_value].kind == PSC_VALUE_CELL;
+    const char *rule = cell ? "A row that was never written holds whatever its memory held: masking it afterwards does not "
+                              "take a NaN out of a sum." : rules[t->f->kind];
+
+    psc_text_addf(t->out, "%s %s. %s", psc_kind_name(t->f->kind), psc_kind_text(t->f->kind), rule);
 }
 
 /* The node whose placement a belief is about. */
@@ -204,7 +252,7 @@ static void say_belief(const struct telling *t)
 
 static void say_facts(const struct telling *t)
 {
-    if (t->f->overlap_only || is_too_long(t))
+    if (t->f->overlap_only || is_too_long(t) || t->a->story->titles)
         return;
     psc_text_add(t->out, " Executed: ");
     if (t->write) {

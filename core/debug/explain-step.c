@@ -84,11 +84,16 @@ static void say_subject(struct psc_text *out, const struct psc_analysis *a, int3
     char label[128];
 
     if (position < 0) {
-        psc_text_add(out, "Before the first op: the host fills the inputs; ");
+        psc_text_add(out, a->story->titles ? "Before the first step: "
+                                           : "Before the first op: the host fills the inputs; ");
         return;
     }
     if ((uint32_t)position >= a->story->position_n) {
-        psc_text_add(out, "After the last op: the host reads the outputs; ");
+        psc_text_add(out, a->story->titles ? "After the last step: " : "After the last op: the host reads the outputs; ");
+        return;
+    }
+    if (!g && a->story->titles) {
+        psc_text_addf(out, "%s; ", a->story->titles[position]);
         return;
     }
     psc_node node = a->story->order ? a->story->order[position] : (psc_node)position;

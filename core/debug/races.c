@@ -1,4 +1,5 @@
 /* Two nodes of one dependency level run at once: any byte that one writes and the other touches is a race. */
+#include "core/debug/lanes.h"
 #include "core/debug/replay.h"
 
 #include <stdlib.h>
@@ -129,5 +130,27 @@ enum psc_status psc_replay_races(struct psc_replay *r, struct psc_error *reterr)
         struct open_set *set = t->writes ? &writes : &reads;
         set->items[set->n++] = t;
     }
+    return status;
+}
+
+/* Commands of lanes that nothing orders. The victim is what the reader wants, of two writers what the first made. */
+enum psc_status psc_replay_queues(struct psc_replay *r, struct psc_error *reterr)
+{
+    const struct psc_event *events = r->story->events;
+    struct psc_races races;
+    enum psc_status status = psc_lanes_races(&r->scratch, r->story, &races, reterr);
+
+    for (uint32_t i = 0; !status && i < races.n; i++) {
+        const struct psc_race *race = &races.list[i];
+        bool second_writes = psc_lanes_writes(&events[race->event_b]);
+        uint32_t write = second_writes ? race->event_b : race->event_a;
+        uint32_t other = second_writes ? race->event_a : race->event_b;
+        struct psc_suspect facts = {.async = true};
+        if (events[other].value != PSC_NONE)
+            status = psc_replay_report(r, psc_replay_root(r->story, events[other].value), write, other, race->lo, race->hi,
+                                       facts, reterr);
+    }
+    if (!status && races.cut)
+        r->dropped_n++;
     return status;
 }

@@ -44,8 +44,11 @@ static psc_node reader_of(const struct psc_story *story, const struct psc_event 
     return story->order ? story->order[e->position] : (psc_node)e->position;
 }
 
-static bool same_case(const struct psc_finding *a, const struct psc_finding *b)
+/* Commands of queues are no nodes: each pair of accesses is a case of its own. */
+static bool same_case(const struct psc_story *story, const struct psc_finding *a, const struct psc_finding *b)
 {
+    if (story->executor == PSC_EXEC_QUEUES && (a->write_event != b->write_event || a->read_event != b->read_event))
+        return false;
     return a->victim_value == b->victim_value && a->writer_value == b->writer_value && a->writer == b->writer &&
            a->reader == b->reader && a->reader_kind == b->reader_kind;
 }
@@ -91,7 +94,7 @@ enum psc_status psc_replay_report(struct psc_replay *r, uint32_t victim, uint32_
     for (at = psc_map_get(&r->seen, key, &at) ? at : PSC_NONE; at != PSC_NONE; at = r->suspects[at].next) {
         struct psc_finding *old = &r->suspects[at].finding;
         last = at;
-        if (!same_case(old, f))
+        if (!same_case(r->story, old, f))
             continue;
         if (old->buffer == f->buffer) {
             old->lo = lo < old->lo ? lo : old->lo;

@@ -2,7 +2,7 @@
  *
  * psc_replay_run keeps what every byte holds (core/debug/shadow.h) and collects suspects: one for each
  * (victim, writer, reader), with the facts from which check.c tells the kind. psc_replay_races adds the
- * pairs of one dependency level that touch the same bytes.
+ * pairs of one dependency level that touch the same bytes, psc_replay_queues those of lanes without order.
  * Ownership: the replay owns its scratch arena and the list; psc_replay_release frees both.
  */
 #ifndef PSC_CORE_DEBUG_REPLAY_H
@@ -46,6 +46,7 @@ struct psc_replay {
 enum psc_status psc_replay_run(struct psc_replay *r, const struct psc_graph *graph, const struct psc_story *story,
                                struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_replay_races(struct psc_replay *r, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_replay_queues(struct psc_replay *r, struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_replay_release(struct psc_replay *r);
 
 /* One bad piece: of victim (a root value), seen at event `read` (PSC_NONE: nobody reads), caused by event

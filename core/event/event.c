@@ -21,6 +21,12 @@ const char *psc_event_name(enum psc_event_kind kind)
     return (unsigned)kind < PSC_EV_N ? names[kind] : "unknown";
 }
 
+const char *psc_executor_name(enum psc_executor executor)
+{
+    static const char *const names[PSC_EXEC_N] = {"serial", "level", "queues"};
+    return (unsigned)executor < PSC_EXEC_N ? names[executor] : "unknown";
+}
+
 struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position)
 {
     return (struct psc_event){
@@ -82,7 +88,9 @@ struct psc_story_builder {
     size_t value_n, value_cap, buffer_n, buffer_cap, event_n, event_cap, lane_n, lane_cap, backend_n, backend_cap;
     psc_node *order, *believed_order; /* in the arena */
     uint32_t *level;
-    uint32_t position_n;
+    struct psc_edge *edges;
+    const char **titles;
+    uint32_t position_n, edge_n;
     enum psc_executor executor;
     bool predicted, failed, too_big;
 };
@@ -206,6 +214,23 @@ void psc_story_set_order(struct psc_story_builder *b, uint32_t position_n, const
     b->predicted = predicted;
 }
 
+void psc_story_set_edges(struct psc_story_builder *b, const struct psc_edge *edges, uint32_t edge_n)
+{
+    b->edges = psc_arena_alloc(&b->arena, edge_n, sizeof *edges);
+    b->edge_n = edge_n;
+    b->failed = b->failed || !b->edges;
+    if (b->edges && edge_n)
+        memcpy(b->edges, edges, edge_n * sizeof *edges);
+}
+
+void psc_story_set_titles(struct psc_story_builder *b, const char *const *titles)
+{
+    b->titles = psc_arena_alloc(&b->arena, b->position_n, sizeof *b->titles);
+    b->failed = b->failed || !b->titles;
+    for (uint32_t p = 0; b->titles && p < b->position_n; p++)
+        b->titles[p] = keep(b, titles[p] ? titles[p] : "");
+}
+
 /* A copy of n elements in the arena; NULL and *failed when out of memory. */
 static void *settle(struct psc_arena *arena, const void *from, size_t n, size_t size, bool *failed)
 {
@@ -256,6 +281,13 @@ static struct psc_story *settle_story(const struct psc_story_builder *b, struct 
         s->believed_order = settle(arena, b->believed_order, n, sizeof *b->believed_order, &failed);
     if (b->level)
         s->level = settle(arena, b->level, n, sizeof *b->level, &failed);
+    if (b->edges)
+        s->edges = settle(arena, b->edges, b->edge_n, sizeof *b->edges, &failed);
+    s->edge_n = b->edge_n;
+    const char **titles = b->titles ? settle(arena, b->titles, n, sizeof *b->titles, &failed) : NULL;
+    for (size_t p = 0; titles && p < n; p++)
+        titles[p] = settle_text(arena, titles[p], &failed);
+    s->titles = titles;
     return failed ? NULL : s;
 }
 

@@ -120,12 +120,17 @@ struct psc_event {
 /* Who runs beside whom. Lane 0 is the host. Events of one lane are ordered as listed. The serial
  * executor has the host wait for each node, so lanes of backends are ordered with each other as listed;
  * only queued copies (between enqueue and its wait) are pending. The level executor runs the nodes of one
- * dependency level at once, in any order. */
-enum psc_executor { PSC_EXEC_SERIAL, PSC_EXEC_LEVEL };
+ * dependency level at once, in any order. Under queues, positions are commands of lanes that run beside each other:
+ * a position is over before another begins only when a chain of `edges` leads from it there. */
+enum psc_executor { PSC_EXEC_SERIAL, PSC_EXEC_LEVEL, PSC_EXEC_QUEUES, PSC_EXEC_N };
+const char *psc_executor_name(enum psc_executor executor); /* "serial", "level", "queues" */
 struct psc_lane {
     const char *name;
     uint8_t backend; /* PSC_BACKEND_NONE for the host */
 };
+
+/* Position `from` is over before position `to` begins. */
+struct psc_edge { uint32_t from, to; };
 
 struct psc_story {
     const struct psc_value *values;
@@ -138,6 +143,9 @@ struct psc_story {
     enum psc_executor executor;
     const psc_node *order;          /* node at each position [position_n]; NULL = identity */
     const uint32_t *level;          /* level of each position, level executor only, else NULL */
+    const struct psc_edge *edges;   /* what orders the positions, queues only, else NULL */
+    uint32_t edge_n;
+    const char *const *titles;      /* what each position does [position_n], for stories without a graph; or NULL */
     /* For words only, never for the verdict: the order in which the planner counted lives, when it
      * differs from `order` (then kind K2 is possible); NULL when the same or unknown. */
     const psc_node *believed_order;
@@ -159,6 +167,9 @@ uint32_t psc_story_add_event(struct psc_story_builder *b, const struct psc_event
 void psc_story_set_order(struct psc_story_builder *b, uint32_t position_n, const psc_node *order,
                          const psc_node *believed_order, enum psc_executor executor, const uint32_t *level,
                          bool predicted); /* copies the arrays */
+/* Copied, too; after psc_story_set_order. titles: one for each position. */
+void psc_story_set_edges(struct psc_story_builder *b, const struct psc_edge *edges, uint32_t edge_n);
+void psc_story_set_titles(struct psc_story_builder *b, const char *const *titles);
 enum psc_status psc_story_builder_finish(struct psc_story_builder *b, struct psc_arena *arena,
                                          struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* An event with every index PSC_NONE and all else 0: fill in what the kind needs. */

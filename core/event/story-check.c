@@ -63,6 +63,14 @@ static bool within(uint32_t index, uint32_t n)
     return index == PSC_NONE || index < n;
 }
 
+static enum psc_status check_edges(const struct walk *w)
+{
+    for (uint32_t i = 0; i < w->s->edge_n; i++)
+        if (w->s->edges[i].from >= w->s->position_n || w->s->edges[i].to >= w->s->position_n)
+            return psc_fail(w->reterr, PSC_ERR_ORDER, "edge %u: it names a position that does not exist", i);
+    return PSC_OK;
+}
+
 static enum psc_status check_values(const struct walk *w)
 {
     const struct psc_story *s = w->s;
@@ -188,6 +196,8 @@ enum psc_status psc_story_check(const struct psc_story *story, struct psc_error 
         return psc_fail_nomem(reterr);
     struct place at = {0, -1, BOUNDARY, 0};
     enum psc_status status = check_values(&w);
+    if (status == PSC_OK)
+        status = check_edges(&w);
     for (uint32_t i = 0; i < story->event_n && status == PSC_OK; i++) {
         const struct psc_event *e = &story->events[i];
         const char *rule = check_references(story, i);

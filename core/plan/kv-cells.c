@@ -84,6 +84,17 @@ enum psc_status psc_kv_cells_shift(struct psc_kv_cells *cells, uint32_t cell, in
     return PSC_OK;
 }
 
+void psc_kv_cells_move(struct psc_kv_cells *cells, uint32_t from, uint32_t to, uint32_t rows)
+{
+    if (from == to)
+        return;
+    memmove(cells->cell + to, cells->cell + from, rows * sizeof *cells->cell);
+    for (uint32_t k = from; k < from + rows; k++)
+        if (k < to || k >= to + rows)
+            cells->cell[k] = (struct psc_kv_cell){.written = cells->cell[k].written};
+    cells->changes++;
+}
+
 void psc_kv_cells_apply_pending(struct psc_kv_cells *cells)
 {
     for (uint32_t i = 0; i < cells->n; i++) {

@@ -53,6 +53,8 @@ void psc_kv_cells_free(struct psc_kv_cells *cells, uint32_t cell); /* of all seq
 /* Position and owed rotation grow by delta. PSC_ERR_TOO_BIG beyond PSC_KV_POSITION_MAX; nothing is changed then. */
 enum psc_status psc_kv_cells_shift(struct psc_kv_cells *cells, uint32_t cell, int32_t delta,
                                    struct psc_error *reterr) PSC_MUST_CHECK;
+/* Rows of the table move as memmove moves their bytes: what is left behind is free, but still written. */
+void psc_kv_cells_move(struct psc_kv_cells *cells, uint32_t from, uint32_t to, uint32_t rows);
 /* The K rows were rotated by what they owed. */
 void psc_kv_cells_apply_pending(struct psc_kv_cells *cells);
 

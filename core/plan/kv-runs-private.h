@@ -19,7 +19,4 @@ enum psc_status psc_kv_work_reserve(struct psc_kv_work *work, size_t n, struct p
 /* psc_kv_work_add after psc_kv_work_reserve. */
 void psc_kv_work_push(struct psc_kv_work *work, uint32_t from, uint32_t to, uint32_t rows);
 
-/* Rows of the table move as memmove moves their bytes: what is left behind is free, but still written. */
-void psc_kv_cells_move(struct psc_kv_cells *cells, uint32_t from, uint32_t to, uint32_t rows);
-
 #endif

@@ -254,17 +254,6 @@ void psc_kv_work_push(struct psc_kv_work *work, uint32_t from, uint32_t to, uint
         work->moves[work->move_n++] = (struct psc_kv_move){from, to, rows};
 }
 
-void psc_kv_cells_move(struct psc_kv_cells *cells, uint32_t from, uint32_t to, uint32_t rows)
-{
-    if (from == to)
-        return;
-    memmove(cells->cell + to, cells->cell + from, rows * sizeof *cells->cell);
-    for (uint32_t k = from; k < from + rows; k++)
-        if (k < to || k >= to + rows)
-            cells->cell[k] = (struct psc_kv_cell){.written = cells->cell[k].written};
-    cells->changes++;
-}
-
 /* Extent i of the list goes to to[i]. The order of the extents stays, so that moving up from the top and then down
  * from the bottom never overwrites what is still to be moved. */
 static enum psc_status relocate(struct psc_kv_runs *runs, const struct extent *list, const uint32_t *to, uint32_t n,

@@ -4,8 +4,7 @@
 
 enum { WORD = 4 };
 
-/* Bytes of one region that the node asks for; 0 when its file does not say. */
-static enum psc_status region_bytes(const struct psc_node_info *node, uint64_t *ret, struct psc_error *reterr)
+enum psc_status psc_region_bytes(const struct psc_node_info *node, uint64_t *ret, struct psc_error *reterr)
 {
     const struct psc_params *params = node->params;
     uint64_t rows, words = params->kv_elems;
@@ -31,7 +30,7 @@ static enum psc_status ask(struct psc_regions *regions, const struct psc_graph *
     const struct psc_node_info *node = &graph->nodes[i];
     struct psc_region *region = &regions->layers[node->layer >= 0 ? (uint32_t)node->layer : regions->no_layer];
     uint64_t bytes = 0;
-    enum psc_status status = region_bytes(node, &bytes, reterr);
+    enum psc_status status = psc_region_bytes(node, &bytes, reterr);
     if (status || !bytes)
         return status;
     if (!region->bytes) {

@@ -23,6 +23,9 @@ struct psc_regions {
     uint32_t no_layer;         /* index for nodes without layer, PSC_NONE when there is none */
 };
 
+/* Bytes of one region that a node which asks for regions (KV and fused QKV nodes) asks for; 0 when its file does not
+ * say. */
+enum psc_status psc_region_bytes(const struct psc_node_info *node, uint64_t *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* PSC_ERR_PLAN when two nodes of a layer disagree. */
 enum psc_status psc_regions_build(struct psc_arena *arena, const struct psc_graph *graph,
                                   const struct psc_digest *digest, struct psc_regions *ret,

@@ -1,0 +1,213 @@
+#include "app/cli/commands.h"
+#include "app/cli/input.h"
+#include "app/cli/words.h"
+#include "traces/json-write.h"
+#include "traces/scenario-read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- for machines ---------------------------------------------------------------------------- */
+
+static void put_list(struct psc_json *j, const char *key, const uint32_t *list, uint32_t n)
+{
+    psc_json_key(j, key);
+    psc_json_array(j);
+    for (uint32_t i = 0; i < n; i++)
+        psc_json_u64(j, list[i]);
+    psc_json_end_array(j);
+}
+
+static const char *token_of(const struct psc_kv_script *script, uint32_t token)
+{
+    return token < script->token_n ? script->tokens[token] : "";
+}
+
+static void put_kv(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    const struct psc_kv_answer *a = &answer->kv;
+    char key[16];
+    psc_json_key(j, "kv");
+    psc_json_object(j);
+    psc_json_key(j, "cells");
+    psc_json_object(j);
+    for (uint32_t c = 0; c < a->cell_n; c++) {
+        if (!a->cells[c].seqs)
+            continue;
+        snprintf(key, sizeof key, "%" PRIu32, c);
+        psc_json_key(j, key);
+        psc_json_array(j);
+        psc_json_string(j, token_of(&s->kv, a->cells[c].token));
+        psc_json_i64(j, a->cells[c].position);
+        psc_json_i64(j, a->cells[c].rotated);
+        psc_json_end_array(j);
+    }
+    psc_json_end_object(j);
+    put_list(j, "errors", a->errors, a->error_n);
+    psc_json_key(j, "moves");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < a->move_n; i++) {
+        psc_json_array(j);
+        psc_json_u64(j, a->moves[i].from);
+        psc_json_u64(j, a->moves[i].to);
+        psc_json_u64(j, a->moves[i].bytes);
+        psc_json_end_array(j);
+    }
+    psc_json_end_array(j);
+    psc_json_put_u64(j, "region_bytes", a->region_bytes);
+    put_list(j, "ring_overrun", a->overruns, a->overrun_n);
+    put_list(j, "unwritten_reads", a->unwritten, a->unwritten_n);
+    psc_json_end_object(j);
+}
+
+static void put_sched(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    psc_json_key(j, "races");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < answer->races.n; i++) {
+        const struct psc_race *r = &answer->races.list[i];
+        psc_json_array(j);
+        psc_json_string(j, s->sched.commands[r->a].id);
+        psc_json_string(j, s->sched.commands[r->b].id);
+        psc_json_string(j, s->sched.buffers[r->buffer].id);
+        psc_json_end_array(j);
+    }
+    psc_json_end_array(j);
+}
+
+static void put_capture(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    psc_json_key(j, "replay");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < s->capture.replay_n; i++) {
+        const struct psc_capture_answer *a = &answer->capture[i];
+        if (a->reuse) {
+            psc_json_string(j, "reuse");
+            continue;
+        }
+        psc_json_array(j);
+        psc_json_string(j, "recapture");
+        psc_json_u64(j, a->node);
+        psc_json_string(j, a->field);
+        psc_json_end_array(j);
+    }
+    psc_json_end_array(j);
+}
+
+/* ---- for people ------------------------------------------------------------------------------- */
+
+static void add_kv(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    const struct psc_kv_answer *a = &answer->kv;
+    struct cli_table table;
+    char text[32];
+    uint32_t used = 0;
+    for (uint32_t c = 0; c < a->cell_n; c++)
+        used += a->cells[c].seqs != 0;
+    psc_text_addf(out, "Layer %" PRId32 ", %s: ", s->kv.layer, s->kv.dtype);
+    cli_add_number(out, used);
+    psc_text_add(out, " of ");
+    cli_add_number(out, a->cell_n);
+    psc_text_addf(out, " cells in use, %s a region\n", psc_bytes_text(a->region_bytes, text, sizeof text));
+    if (!used)
+        return;
+    cli_table_init(&table, "cell|token|position|rotated|owed", "rlrrr");
+    for (uint32_t c = 0; c < a->cell_n; c++) {
+        if (!a->cells[c].seqs)
+            continue;
+        cli_table_number(&table, c);
+        cli_table_cell(&table, token_of(&s->kv, a->cells[c].token));
+        snprintf(text, sizeof text, "%" PRId32, a->cells[c].position);
+        cli_table_cell(&table, text);
+        snprintf(text, sizeof text, "%" PRId32, a->cells[c].rotated);
+        cli_table_cell(&table, text);
+        snprintf(text, sizeof text, "%" PRId32, a->cells[c].pending);
+        cli_table_cell(&table, a->cells[c].pending ? text : "");
+    }
+    cli_table_end(&table, out);
+}
+
+static void add_sched(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    cli_add_number(out, s->sched.command_n);
+    psc_text_addf(out, " commands on %" PRIu32 " queues: ", s->sched.queue_n);
+    cli_add_number(out, answer->races.n);
+    psc_text_add(out, answer->races.n == 1 ? " race\n" : " races\n");
+}
+
+static void add_capture(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    struct cli_table table;
+    cli_table_init(&table, "replay|answer|node|field", "rlrl");
+    for (uint32_t i = 0; i < s->capture.replay_n; i++) {
+        const struct psc_capture_answer *a = &answer->capture[i];
+        cli_table_number(&table, i);
+        cli_table_cell(&table, a->reuse ? "reuse" : "capture again");
+        if (a->reuse)
+            cli_table_cell(&table, "");
+        else
+            cli_table_number(&table, a->node);
+        cli_table_cell(&table, a->reuse ? "" : a->field);
+    }
+    cli_table_end(&table, out);
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+/* Errors, races and reads of rows that hold nothing are findings; that a capture cannot be used again is none. */
+static enum cli_exit verdict(const struct psc_scenario *s, const struct psc_scenario_answer *a)
+{
+    bool kv = s->kind == PSC_SCENARIO_KV && (a->kv.error_n || a->kv.overrun_n || a->kv.unwritten_n);
+    bool sched = s->kind == PSC_SCENARIO_SCHED && a->races.n;
+    return kv || sched ? CLI_FINDINGS : CLI_CLEAN;
+}
+
+static void say(const char *path, const struct psc_report *report)
+{
+    struct psc_error error = {.byte = UINT64_MAX};
+    for (size_t i = 0; i < report->n; i++) {
+        snprintf(error.text, sizeof error.text, "%s", report->items[i].text);
+        cli_complain(path, &error);
+    }
+}
+
+enum cli_exit cli_play(const struct cli_options *options)
+{
+    static const struct {
+        void (*json)(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *a);
+        void (*text)(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *a);
+    } kinds[PSC_SCENARIO_N] = {
+        [PSC_SCENARIO_KV] = {put_kv, add_kv},
+        [PSC_SCENARIO_SCHED] = {put_sched, add_sched},
+        [PSC_SCENARIO_CAPTURE] = {put_capture, add_capture},
+    };
+    struct psc_arena arena = {0};
+    struct psc_report report = {0};
+    struct psc_scenario scenario;
+    struct psc_scenario_answer answer;
+    struct psc_error error = {.byte = UINT64_MAX};
+    enum cli_exit exit = CLI_BAD;
+    enum psc_status status = psc_scenario_read(&arena, options->file, &report, &scenario, &error);
+    if (!status)
+        status = psc_scenario_play(&arena, &scenario, &report, &answer, &error);
+    if (status) {
+        cli_complain(options->file, &error);
+    } else if (options->json) {
+        struct psc_json j;
+        say(options->file, &report);
+        psc_json_init(&j, false);
+        psc_json_object(&j);
+        kinds[scenario.kind].json(&j, &scenario, &answer);
+        psc_json_end_object(&j);
+        psc_text_add(&j.out, "\n");
+        exit = cli_print(&j.out, verdict(&scenario, &answer));
+    } else {
+        struct psc_text out = {0};
+        say(options->file, &report);
+        kinds[scenario.kind].text(&out, &scenario, &answer);
+        exit = cli_print(&out, verdict(&scenario, &answer));
+    }
+    psc_report_release(&report);
+    psc_arena_release(&arena);
+    return exit;
+}

@@ -1,0 +1,123 @@
+/* core/debug/scenario.h: small scripts about memory, played step by step.
+ *
+ *     kv        operations on one layer's cache: store, rm, shift, apply_shift, defrag, restore, attend
+ *     sched     commands on queues that read and write bytes of buffers: which of them race?
+ *     capture   a captured graph's arguments and those of later replays: can the recording be used again?
+ *
+ * Playing answers the script's question and makes a story (core/event): a position a step, so that the checker, the
+ * history and every view work on scenarios as on plans and runs. A kv script runs on the cell table of core/plan, a
+ * sched script's races are the checker's (core/debug/lanes.h).
+ *
+ * Ownership: scripts are borrowed; answers and stories live in the arena. Sentences about what went wrong go into the
+ * report: faults for errors, warnings for what a person should know.
+ */
+#ifndef PSC_CORE_DEBUG_SCENARIO_H
+#define PSC_CORE_DEBUG_SCENARIO_H
+
+#include "core/debug/lanes.h"
+#include "core/plan/kv-single.h"
+
+/* ---- kv ---------------------------------------------------------------------------------------------- */
+
+enum psc_kv_op_kind {
+    PSC_KV_OP_STORE, PSC_KV_OP_RM, PSC_KV_OP_SHIFT, PSC_KV_OP_APPLY_SHIFT, PSC_KV_OP_DEFRAG, PSC_KV_OP_RESTORE,
+    PSC_KV_OP_ATTEND, PSC_KV_OP_N
+};
+const char *psc_kv_op_name(enum psc_kv_op_kind kind); /* "apply_shift": as it is written in files */
+
+struct psc_kv_op {
+    enum psc_kv_op_kind kind;
+    const int32_t *position;     /* store, restore: [n] */
+    const uint32_t *token;       /* store, restore: [n], indices into the script's tokens */
+    uint32_t n;
+    int32_t p0, p1, delta;       /* rm, shift */
+    uint64_t kv_bytes, bytes_present; /* restore */
+    int32_t query_pos;           /* attend */
+    uint32_t n_kv;               /* attend: rows 0..n_kv - 1 are looked at */
+};
+struct psc_kv_script {
+    int32_t layer;
+    uint32_t n_ctx, window;      /* window 0: none */
+    uint64_t row_bytes;          /* of K */
+    const char *dtype;
+    const char *const *tokens;   /* texts; [token_n] */
+    uint32_t token_n;
+    const struct psc_kv_op *ops;
+    uint32_t op_n;
+};
+struct psc_kv_byte_move { uint64_t from, to, bytes; };
+struct psc_kv_answer {
+    const struct psc_kv_cell *cells; /* [cell_n], at the end */
+    uint32_t cell_n;
+    uint64_t region_bytes;           /* of K */
+    const uint32_t *errors;          /* ops that failed and changed nothing */
+    const uint32_t *overruns;        /* stores that wrote more rows than the window holds */
+    const uint32_t *unwritten;       /* rows that an attend looked at and that hold nothing */
+    const struct psc_kv_byte_move *moves;
+    uint32_t error_n, overrun_n, unwritten_n, move_n;
+};
+enum psc_status psc_kv_play(struct psc_arena *arena, const struct psc_kv_script *script, struct psc_report *report,
+                            struct psc_kv_answer *ret, struct psc_story **ret_story, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- sched ------------------------------------------------------------------------------------------- */
+
+struct psc_sched_queue { const char *id; bool concurrent; };
+struct psc_sched_buffer { const char *id, *backend; uint64_t bytes; /* backend may be NULL */ };
+struct psc_sched_access { uint32_t buffer; uint64_t lo, hi; };
+struct psc_sched_command {
+    const char *id, *kind, *label; /* label may be "" */
+    uint32_t queue;
+    const struct psc_sched_access *reads, *writes;
+    uint32_t read_n, write_n;
+    const uint32_t *after;         /* commands that must be over; [after_n] */
+    uint32_t after_n;
+};
+/* Order: inside a serial queue as listed; from earlier commands of the queue "host" to later ones of other queues;
+ * `after`; a command of kind "barrier" with all of its concurrent queue. A command of kind "free" gives back what it
+ * "writes". */
+struct psc_sched_script {
+    const struct psc_sched_queue *queues;
+    const struct psc_sched_buffer *buffers;
+    const struct psc_sched_command *commands;
+    uint32_t queue_n, buffer_n, command_n;
+};
+/* Races by position = command index. PSC_ERR_ORDER when commands wait for each other in a circle. */
+enum psc_status psc_sched_play(struct psc_arena *arena, const struct psc_sched_script *script, struct psc_report *report,
+                               struct psc_races *ret, struct psc_story **ret_story, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- capture ----------------------------------------------------------------------------------------- */
+
+struct psc_capture_operand {
+    const char *buffer;
+    uint64_t offset, generation;
+    const uint64_t *shape;
+    uint32_t shape_n;
+};
+struct psc_capture_node {
+    uint64_t id;
+    const char *op, *params;     /* params: canonical text, equal texts are equal parameters */
+    const uint64_t *shape;
+    uint32_t shape_n;
+    const struct psc_capture_operand *src;
+    uint32_t src_n;
+    struct psc_capture_operand dst;
+    bool indirect_dst;           /* the destination goes through a table: it may move */
+};
+struct psc_capture_list { const struct psc_capture_node *nodes; uint32_t n; };
+struct psc_capture_script {
+    struct psc_capture_list capture;
+    const struct psc_capture_list *replays;
+    uint32_t replay_n;
+};
+/* What a replay needs: nothing, or a new capture because of the first node, in list order, with another field. */
+struct psc_capture_answer {
+    bool reuse;
+    uint64_t node;
+    const char *field;           /* "op", "shape", "params", "src0.offset", "dst.gen" ... */
+};
+/* ret: [replay_n]. Stories: [1 + replay_n], the capture's first. */
+enum psc_status psc_capture_play(struct psc_arena *arena, const struct psc_capture_script *script,
+                                 struct psc_report *report, struct psc_capture_answer **ret,
+                                 struct psc_story ***ret_stories, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif
