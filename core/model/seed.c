@@ -11,7 +11,16 @@ enum { PIECE = 1024 }; /* values made at a time: whole blocks of every type */
 struct stream {
     uint64_t key;
     float middle, reach; /* uniform in middle - reach .. middle + reach */
+    uint64_t in;         /* values of a row, when rows are tokens whose logits they make; else 0 */
 };
+
+/* Longer queries and keys make attention choose among its rows instead of averaging them. */
+static const float sharp = 1.75f;
+
+static bool is_head_norm(const struct psc_tensor_spec *t)
+{
+    return strstr(t->name, "_q_norm") || strstr(t->name, "_k_norm");
+}
 
 static struct stream stream_of(const struct psc_hyper *h, const struct psc_tensor_spec *t, uint64_t seed)
 {
@@ -19,16 +28,30 @@ static struct stream stream_of(const struct psc_hyper *h, const struct psc_tenso
     float uniform = sqrtf(3), deviation = 1; /* a reach of sqrt(3) has deviation 1 */
     switch (t->role) {
     case PSC_TENSOR_NORM:
-        s.middle = 1;
-        deviation = 0.1f;
+        /* Tied logits compare the last row with the embedding of the token it came from: signs at random make that
+         * token no likelier than others. */
+        s.middle = h->tied && t->layer < 0 ? 0 : is_head_norm(t) ? sharp : 1;
+        deviation = h->tied && t->layer < 0 ? 2 : 0.1f;
         break;
     case PSC_TENSOR_BIAS: deviation = 0.1f; break;
-    case PSC_TENSOR_EMBED: deviation = h->tied ? 2 / sqrtf((float)t->in) : 1; break;
-    case PSC_TENSOR_OUTPUT: deviation = 2 / sqrtf((float)t->in); break;
+    case PSC_TENSOR_EMBED: deviation = h->tied ? 1 / sqrtf((float)t->in) : 1; break;
+    case PSC_TENSOR_OUTPUT:
+    case PSC_TENSOR_O:
+    case PSC_TENSOR_DOWN: deviation = 2 / sqrtf((float)t->in); break;
+    case PSC_TENSOR_Q:
+    case PSC_TENSOR_K: deviation = (h->arch == PSC_ARCH_QWEN2 ? sharp : 1) / sqrtf((float)t->in); break;
     default: deviation = 1 / sqrtf((float)t->in); break;
     }
     s.reach = uniform * deviation;
+    if (t->role == PSC_TENSOR_OUTPUT || (t->role == PSC_TENSOR_EMBED && h->tied))
+        s.in = t->in;
     return s;
+}
+
+/* Tokens of the tiny vocabulary that make no text: controls, halves of characters, marks of a conversation. */
+static bool is_quiet(uint64_t token)
+{
+    return token < 32 || (127 <= token && token < 256) || (509 <= token && token < 512);
 }
 
 static void make(const struct stream *s, uint64_t at, uint64_t n, float *values)
@@ -37,6 +60,8 @@ static void make(const struct stream *s, uint64_t at, uint64_t n, float *values)
     for (uint64_t i = 0; i < n; i++) {
         float unit = (float)(psc_random_next(&state) >> 40) * 0x1p-23f - 1; /* -1 .. 1, exact */
         values[i] = s->middle + s->reach * unit;
+        if (s->in && is_quiet((at + i) / s->in))
+            values[i] *= 0.25f;
     }
 }
 
