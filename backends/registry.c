@@ -1,12 +1,18 @@
 #include "backends/registry.h"
 
+#include "backends/cpu/cpu.h"
+#include "backends/deferred/deferred.h"
+
 #include <string.h>
 
 static const struct psc_backend_entry entries[] = {
-    {0, "cpu", 100, "this version plans, checks and draws; it does not execute graphs yet"},
-    {1, "metal", 300, "Metal exists on macOS only; its traces can be opened here"},
-    {2, "cuda", 200, "compiled without CUDA: this version plans for it but does not execute on it"},
+    {0, "cpu", "cpu", 100, NULL, &psc_backend_cpu},
+    {1, "metal", "metal", 300, "Metal exists on macOS only; its traces can be opened here, and `deferred` stands for it in runs",
+     NULL},
+    {2, "cuda", "cuda", 200, "compiled without CUDA: this version plans for it but does not execute on it", NULL},
+    {1, "deferred", "metal", 300, NULL, &psc_backend_deferred},
 };
+static const struct psc_backend_api *const apis[] = {&psc_backend_cpu, &psc_backend_deferred};
 
 const struct psc_backend_entry *psc_backend_entries(size_t *ret_n)
 {
@@ -20,4 +26,10 @@ const struct psc_backend_entry *psc_backend_find(const char *name)
         if (strcmp(entries[i].name, name) == 0)
             return &entries[i];
     return NULL;
+}
+
+const struct psc_backend_api *const *psc_backend_apis(uint32_t *ret_n)
+{
+    *ret_n = sizeof apis / sizeof *apis;
+    return apis;
 }

@@ -4,15 +4,16 @@
 
 #include <string.h>
 
-/* Ids stand in files, so they never change. */
+/* Ids stand in files, so they never change; the last entry stands for metal. */
 static void test_ids(void)
 {
-    static const char *const names[] = {"cpu", "metal", "cuda"};
+    static const char *const names[] = {"cpu", "metal", "cuda", "deferred"};
+    static const unsigned ids[] = {0, 1, 2, 1};
     size_t n = 0;
     const struct psc_backend_entry *entries = psc_backend_entries(&n);
     g_assert_cmpuint(n, ==, G_N_ELEMENTS(names));
     for (size_t i = 0; i < n; i++) {
-        g_assert_cmpuint(entries[i].id, ==, i);
+        g_assert_cmpuint(entries[i].id, ==, ids[i]);
         g_assert_cmpstr(entries[i].name, ==, names[i]);
         g_assert_true(psc_backend_find(names[i]) == &entries[i]);
     }
@@ -30,6 +31,31 @@ static void test_reasons(void)
 {
     g_assert_nonnull(strstr(psc_backend_find("cuda")->unavailable, "compiled without CUDA"));
     g_assert_nonnull(strstr(psc_backend_find("metal")->unavailable, "macOS"));
+    g_assert_null(psc_backend_find("cpu")->unavailable);
+    g_assert_null(psc_backend_find("deferred")->unavailable);
+}
+
+/* An entry has an api or a reason, and the api says of itself what the entry says. */
+static void test_apis(void)
+{
+    size_t n = 0;
+    uint32_t api_n = 0, seen = 0;
+    const struct psc_backend_entry *entries = psc_backend_entries(&n);
+    const struct psc_backend_api *const *apis = psc_backend_apis(&api_n);
+    for (size_t i = 0; i < n; i++) {
+        const struct psc_backend_api *api = entries[i].api;
+        g_assert_true((api == NULL) == (entries[i].unavailable != NULL));
+        if (!api)
+            continue;
+        g_assert_true(seen < api_n && apis[seen] == api);
+        seen++;
+        g_assert_cmpstr(api->name, ==, entries[i].name);
+        g_assert_cmpstr(api->file_name, ==, entries[i].file_name);
+        g_assert_cmpuint(api->id, ==, entries[i].id);
+        g_assert_cmpuint(api->priority, ==, entries[i].priority);
+        g_assert_null(api->unavailable());
+    }
+    g_assert_cmpuint(seen, ==, api_n);
 }
 
 int main(int argc, char **argv)
@@ -38,5 +64,6 @@ int main(int argc, char **argv)
     g_test_add_func("/backends/ids-are-those-of-files", test_ids);
     g_test_add_func("/backends/devices-come-before-the-cpu", test_priorities);
     g_test_add_func("/backends/what-cannot-run-says-why", test_reasons);
+    g_test_add_func("/backends/an-entry-has-an-api-or-a-reason", test_apis);
     return g_test_run();
 }

@@ -2,6 +2,7 @@
 #include "core/base/arena.h"
 #include "core/base/hash.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 #include "tests/util.h"
 
 #include <string.h>
@@ -64,6 +65,72 @@ static void controls_are_told_from_text(void)
         if (rows[i].n)
             g_assert_cmpuint(code, ==, rows[i].code);
     }
+}
+
+#define R PSC_UTF8_REPLACEMENT
+/* What a stream makes of bytes, whole and cut at every place; the third field is what comes before the end. */
+static void a_stream_of_utf8_holds_back_what_is_not_complete(void)
+{
+    static const struct {
+        const char *bytes, *text, *before_end;
+    } rows[] = {
+        {"", "", ""},
+        {"a\xc3\xa9!", "a\xc3\xa9!", "a\xc3\xa9!"},
+        {"\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"x\xc3", "x" R, "x"},
+        {"x\xe2\x82", "x" R, "x"},
+        {"x\xf0\x9f\x98", "x" R, "x"},
+        {"\xc3x", R "x", R "x"},
+        {"\xe2\x82x", R "x", R "x"},
+        {"\xf0\x9f\x98\xc3\xa9", R "\xc3\xa9", R "\xc3\xa9"},
+        {"\xe2\x82\xe2\x82\xe2\x82\xac", R R "\xe2\x82\xac", R R "\xe2\x82\xac"},
+        {"\x80\xbf", R R, R R},
+        {"\xc0\xaf\xc1\x80", R R R R, R R R R},      /* overlong */
+        {"\xe0\x80\xaf", R R R, R R R},
+        {"\xed\xa0\x80", R R R, R R R},               /* a surrogate */
+        {"\xf4\x90\x80\x80", R R R R, R R R R},      /* above U+10FFFF */
+        {"\xf5\xff", R R, R R},
+        {"\xf4\x8f\xbf\xbf\xf4\x8f\xbf", "\xf4\x8f\xbf\xbf" R, "\xf4\x8f\xbf\xbf"},
+    };
+    unsigned cases = 0;
+    for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
+        size_t n = strlen(rows[k].bytes);
+        for (unsigned cuts = 0; cuts < 1u << (n ? n - 1 : 0); cuts++, cases++) { /* bit i: a cut after byte i */
+            struct psc_utf8_stream stream = {0};
+            struct psc_text out = {0};
+            for (size_t from = 0, i = 0; i < n; i++)
+                if (i + 1 == n || cuts >> i & 1) {
+                    psc_utf8_stream_feed(&stream, rows[k].bytes + from, i + 1 - from, &out);
+                    from = i + 1;
+                }
+            g_assert_cmpstr(psc_text_str(&out), ==, rows[k].before_end);
+            psc_utf8_stream_end(&stream, &out);
+            g_assert_cmpstr(psc_text_str(&out), ==, rows[k].text);
+            psc_utf8_stream_end(&stream, &out);
+            g_assert_cmpstr(psc_text_str(&out), ==, rows[k].text);
+            psc_text_release(&out);
+        }
+        struct psc_text out = {0};
+        psc_utf8_lossy(rows[k].bytes, n, &out);
+        g_assert_cmpstr(psc_text_str(&out), ==, rows[k].text);
+        psc_text_release(&out);
+    }
+    g_assert_cmpuint(cases, >, 250);
+}
+
+static void every_character_is_decoded(void)
+{
+    unsigned n = 0;
+    for (gunichar code = 1; code <= 0x10ffff; code++) {
+        char s[8];
+        uint32_t got = 0;
+        gint length = g_unichar_to_utf8(code, s);
+        bool surrogate = code >= 0xd800 && code < 0xe000;
+        g_assert_cmpuint(psc_utf8_decode(s, (size_t)length, &got), ==, surrogate ? 0 : length);
+        g_assert_cmpuint(got, ==, surrogate ? 0 : code);
+        n += !surrogate;
+    }
+    g_assert_cmpuint(n, ==, 0x10ffff - 0x800);
 }
 
 static void bytes_have_three_digits(void)
@@ -143,6 +210,9 @@ int main(int argc, char **argv)
     g_test_add_func("/core/base/map/keeps-the-first-value", map_keeps_the_first_value);
     g_test_add_func("/core/base/text/controls-are-told-from-text", controls_are_told_from_text);
     g_test_add_func("/core/base/text/bytes-have-three-digits", bytes_have_three_digits);
+    g_test_add_func("/core/base/utf8/a-stream-holds-back-what-is-not-complete",
+                    a_stream_of_utf8_holds_back_what_is_not_complete);
+    g_test_add_func("/core/base/utf8/every-character-is-decoded", every_character_is_decoded);
     g_test_add_func("/core/base/status/never-ends-inside-a-character", an_error_never_ends_inside_a_character);
     g_test_add_func("/core/base/report/joins-its-faults", a_report_joins_its_faults);
     g_test_add_func("/core/base/oom", every_allocation_may_fail);

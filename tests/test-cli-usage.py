@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli
 from common import *  # noqa: E402,F403
 
 METAL = sample('samples/qwen2.5-0.5b-metal.json')
-COMMANDS = ('info', 'plan', 'check', 'export', 'render')
+COMMANDS = ('info', 'plan', 'check', 'export', 'render', 'model')
 
 SMALL = '''
     0 x input 8

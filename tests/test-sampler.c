@@ -1,5 +1,5 @@
-/* tests/test-sampler.c: from logits to tokens: stages, errors, probabilities, and what tests/golden/make-sampler.py worked
- * out the long way. */
+/* tests/test-sampler.c: from logits to tokens: stages, errors, probabilities, and what tests/golden/make-sampler.py
+ * worked out the long way. */
 #include "core/base/hash.h"
 #include "core/run/sampler.h"
 #include "tests/util.h"
@@ -26,7 +26,8 @@ static uint32_t next_of(struct psc_sampler *s, const float *logits)
 }
 
 /* counts[token] of `draws` draws from the same logits */
-static void count_draws(struct psc_sampling options, const float *logits, uint32_t n, unsigned draws, unsigned *counts)
+static void count_draws(struct psc_sampling options, const float *logits, uint32_t n, unsigned draws,
+                        unsigned *counts)
 {
     struct psc_sampler *s = sampler_of(options, n);
     memset(counts, 0, n * sizeof *counts);
@@ -67,7 +68,8 @@ static void zeroed_options_are_greedy(void)
     psc_sampler_free(s);
     struct psc_sampling d = psc_sampling_default();
     g_assert_cmpuint(d.repeat_window, ==, 64);
-    g_assert_true(d.repeat_penalty == 1.0f && d.temperature == 0.0f && d.top_k == 0 && d.top_p == 1.0f && d.min_p == 0.0f);
+    g_assert_true(d.repeat_penalty == 1.0f && d.temperature == 0.0f && d.top_k == 0 && d.top_p == 1.0f &&
+                  d.min_p == 0.0f);
 }
 
 static void the_penalty_falls_on_what_was_said(void)
@@ -250,7 +252,8 @@ static void options_outside_their_range_are_refused(void)
         {{.top_p = NAN}, "top-p is nan; it must be from 0 to 1"},
         {{.min_p = -0.5f}, "min-p is -0.5; it must be from 0 to 1"},
         {{.repeat_penalty = -2.0f}, "the repeat penalty is -2; it must be above 0 (1 switches it off)"},
-        {{.repeat_window = PSC_REPEAT_WINDOW_MAX + 1}, "the repeat window is 1048577 tokens; at most 1048576 fit"},
+        {{.repeat_window = PSC_REPEAT_WINDOW_MAX + 1},
+         "the repeat window is 1048577 tokens; at most 1048576 fit"},
     };
     unsigned cases = 0;
     for (size_t r = 0; r < G_N_ELEMENTS(rows); r++, cases++) {
@@ -429,16 +432,21 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/run/sampler/zeroed-options-are-greedy", zeroed_options_are_greedy);
-    g_test_add_func("/core/run/sampler/the-penalty-falls-on-what-was-said", the_penalty_falls_on_what_was_said);
-    g_test_add_func("/core/run/sampler/all-tokens-come-as-often-as-they-should", all_tokens_come_as_often_as_they_should);
+    g_test_add_func("/core/run/sampler/the-penalty-falls-on-what-was-said",
+                    the_penalty_falls_on_what_was_said);
+    g_test_add_func("/core/run/sampler/all-tokens-come-as-often-as-they-should",
+                    all_tokens_come_as_often_as_they_should);
     g_test_add_func("/core/run/sampler/stages-cut-what-they-say", stages_cut_what_they_say);
     g_test_add_func("/core/run/sampler/equal-logits-go-by-id", equal_logits_go_by_id);
-    g_test_add_func("/core/run/sampler/a-token-at-minus-infinity-never-comes", a_token_at_minus_infinity_never_comes);
+    g_test_add_func("/core/run/sampler/a-token-at-minus-infinity-never-comes",
+                    a_token_at_minus_infinity_never_comes);
     g_test_add_func("/core/run/sampler/the-first-bad-logit-is-named", the_first_bad_logit_is_named);
     g_test_add_func("/core/run/sampler/a-failed-call-draws-no-number", a_failed_call_draws_no_number);
-    g_test_add_func("/core/run/sampler/options-outside-their-range-are-refused", options_outside_their_range_are_refused);
+    g_test_add_func("/core/run/sampler/options-outside-their-range-are-refused",
+                    options_outside_their_range_are_refused);
     g_test_add_func("/core/run/softmax/equal-probabilities-go-by-id", equal_probabilities_go_by_id);
-    g_test_add_func("/core/run/softmax/exponentials-reach-down-to-nothing", exponentials_reach_down_to_nothing);
+    g_test_add_func("/core/run/softmax/exponentials-reach-down-to-nothing",
+                    exponentials_reach_down_to_nothing);
     g_test_add_func("/core/run/softmax/a-sum-is-the-sum-one-by-one", a_sum_is_the_sum_one_by_one);
     g_test_add_func("/core/run/sampler/the-long-way-gives-the-same", the_long_way_gives_the_same);
     g_test_add_func("/core/run/sampler/oom", every_allocation_may_fail);

@@ -100,6 +100,19 @@ static void write_event(struct psc_json *j, const struct psc_graph *g, const str
     psc_json_end_array(j);
 }
 
+static void write_events(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s, psc_flush_fn flush,
+                         void *ctx)
+{
+    psc_json_key(j, "events");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < s->event_n && !j->out.failed; i++) {
+        write_event(j, g, &s->events[i]);
+        if (flush)
+            flush(ctx, j);
+    }
+    psc_json_end_array(j);
+}
+
 static void put_edges(struct psc_json *j, const struct psc_story *s)
 {
     if (s->executor != PSC_EXEC_QUEUES)
@@ -126,8 +139,8 @@ static void put_titles(struct psc_json *j, const struct psc_story *s)
     psc_json_end_array(j);
 }
 
-void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s,
-                          psc_flush_fn flush, void *ctx)
+static void write_story(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s, bool with_events,
+                        psc_flush_fn flush, void *ctx)
 {
     psc_json_object(j);
     psc_json_key(j, "backends");
@@ -142,14 +155,8 @@ void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const s
         write_buffer(j, &s->buffers[i]);
     psc_json_end_array(j);
     put_edges(j, s);
-    psc_json_key(j, "events");
-    psc_json_array(j);
-    for (uint32_t i = 0; i < s->event_n && !j->out.failed; i++) {
-        write_event(j, g, &s->events[i]);
-        if (flush)
-            flush(ctx, j);
-    }
-    psc_json_end_array(j);
+    if (with_events)
+        write_events(j, g, s, flush, ctx);
     psc_json_put_string(j, "executor", psc_executor_name(s->executor));
     psc_json_key(j, "lanes");
     psc_json_array(j);
@@ -180,6 +187,17 @@ void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const s
     }
     psc_json_end_array(j);
     psc_json_end_object(j);
+}
+
+void psc_story_write_json(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s,
+                          psc_flush_fn flush, void *ctx)
+{
+    write_story(j, g, s, true, flush, ctx);
+}
+
+void psc_story_write_frame(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s)
+{
+    write_story(j, g, s, false, NULL, NULL);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
@@ -534,8 +552,10 @@ static enum psc_status read_backends(struct story_reader *s, struct psc_slice te
     return PSC_OK;
 }
 
-enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
-                               struct psc_story **ret, struct psc_error *reterr)
+/* events NULL: those of the text. */
+static enum psc_status read_story(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                                  const struct psc_event *events, size_t event_n, struct psc_story **ret,
+                                  struct psc_error *reterr)
 {
     struct psc_arena texts = {0};
     struct story_reader s = {&texts, graph, psc_story_builder_new(), 0};
@@ -551,7 +571,9 @@ enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, c
         status = read_rows(&s, text, "buffers", read_buffer, reterr);
     if (status == PSC_OK)
         status = read_rows(&s, text, "values", read_value, reterr);
-    if (status == PSC_OK)
+    for (size_t i = 0; status == PSC_OK && events && i < event_n; i++)
+        psc_story_add_event(s.builder, &events[i]);
+    if (status == PSC_OK && !events)
         status = read_rows(&s, text, "events", read_event, reterr);
     if (status == PSC_OK)
         status = read_frame(&s, text, reterr);
@@ -564,4 +586,17 @@ enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, c
     psc_story_builder_free(s.builder);
     psc_arena_release(&texts);
     return status;
+}
+
+enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                               struct psc_story **ret, struct psc_error *reterr)
+{
+    return read_story(arena, text, graph, NULL, 0, ret, reterr);
+}
+
+enum psc_status psc_story_read_frame(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                                     const struct psc_event *events, size_t event_n, struct psc_story **ret,
+                                     struct psc_error *reterr)
+{
+    return read_story(arena, text, graph, events, event_n, ret, reterr);
 }

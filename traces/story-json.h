@@ -18,4 +18,11 @@ void psc_story_write_json(struct psc_json *j, const struct psc_graph *graph, con
 enum psc_status psc_story_read(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
                                struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* The same without the list of events, which stand elsewhere (traces/events-format.h). events: not NULL, their nodes
+ * are indices of the graph. */
+void psc_story_write_frame(struct psc_json *j, const struct psc_graph *graph, const struct psc_story *story);
+enum psc_status psc_story_read_frame(struct psc_arena *arena, struct psc_slice text, const struct psc_graph *graph,
+                                     const struct psc_event *events, size_t event_n, struct psc_story **ret,
+                                     struct psc_error *reterr) PSC_MUST_CHECK;
+
 #endif

@@ -3,6 +3,7 @@
 #include "traces/trace.h"
 
 #include "core/base/mem.h"
+#include "traces/events-read.h"
 #include "traces/step-read.h"
 
 #include <inttypes.h>
@@ -199,6 +200,23 @@ static enum psc_status open_scenario(struct psc_source source, const char *path,
 }
 
 /* Takes the source over. */
+static enum psc_status open_events(struct psc_source source, const char *path, const char *name,
+                                   struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
+{
+    struct psc_doc *doc;
+    enum psc_status status = psc_events_read(source, report, &doc, reterr);
+    if (status == PSC_OK && path && !(doc->path = psc_arena_strdup(&doc->arena, path))) {
+        psc_doc_free(doc);
+        status = psc_fail_nomem(reterr);
+    }
+    if (status == PSC_OK)
+        *ret = doc;
+    else
+        prefix(name, status, reterr);
+    return status;
+}
+
+/* Takes the source over. */
 static enum psc_status open_source(struct psc_source source, const char *path, const char *name,
                                    const struct psc_open_options *options, struct psc_report *report,
                                    struct psc_doc **ret, struct psc_error *reterr)
@@ -206,6 +224,8 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
     static const char *const names[] = {NULL, "minfer-trace", "minfer-live", "minfer-graph"};
     struct psc_probe probe;
     enum psc_scenario_kind scenario;
+    if (psc_events_is_file(&source))
+        return open_events(source, path, name, report, ret, reterr);
     psc_probe(source.s, source.n, &probe);
     if (psc_scenario_is(probe.format, &scenario))
         return open_scenario(source, path, name, report, ret, reterr);

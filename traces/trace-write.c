@@ -1,7 +1,6 @@
 #include "traces/graph-write.h"
-#include "traces/plan-json.h"
+#include "traces/ours-write.h"
 #include "traces/run-json.h"
-#include "traces/story-json.h"
 #include "traces/traces.h"
 
 #include <math.h>
@@ -33,51 +32,6 @@ static void flush_cb(void *ctx, struct psc_json *j)
 static bool stopped(const struct flow *f)
 {
     return f->refused || f->j.out.failed;
-}
-
-/* ---- our own key ------------------------------------------------------------------------------------ */
-
-static bool has_ours(const struct psc_phase *phase, const struct psc_plan *plan,
-                     const struct psc_story *story)
-{
-    return plan || story || phase->capture != PSC_CAPTURE_UNKNOWN || phase->has_slots ||
-           phase->true_backend || phase->note || phase->lesson[0] || phase->kv;
-}
-
-static void write_ours(struct flow *f, const struct psc_phase *phase, const struct psc_plan *plan,
-                       const struct psc_story *story)
-{
-    struct psc_json *j = &f->j;
-    psc_json_object(j);
-    if (phase->true_backend)
-        psc_json_put_text(j, "backend", phase->true_backend);
-    if (phase->capture != PSC_CAPTURE_UNKNOWN)
-        psc_json_put_text(j, "capture", phase->capture == PSC_CAPTURE_NODE ? "node" : "split");
-    if (story) {
-        psc_json_key(j, "events");
-        psc_story_write_json(j, phase->graph, story, flush_cb, f);
-    }
-    if (phase->kv)
-        psc_kv_layout_write(j, phase->kv);
-    if (phase->lesson[0]) {
-        psc_json_key(j, "lesson");
-        psc_json_array(j);
-        for (int i = 0; i < 3; i++)
-            psc_json_string(j, phase->lesson[i] ? phase->lesson[i] : "");
-        psc_json_end_array(j);
-    }
-    if (phase->note)
-        psc_json_put_text(j, "note", phase->note);
-    if (plan && phase->graph) {
-        psc_json_key(j, "plan");
-        psc_plan_write_json(j, phase->graph, plan);
-    }
-    if (phase->has_slots) {
-        psc_json_put_text(j, "slots", psc_slots_name(phase->slots));
-        if (phase->slots == PSC_SLOTS_RANDOM)
-            psc_json_put_u64(j, "slots_seed", phase->slots_seed);
-    }
-    psc_json_end_object(j);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------ */
@@ -176,9 +130,9 @@ static enum psc_status write_phase(struct flow *f, const struct psc_doc *doc, ui
     psc_extra_write(j, phase->extra_json, "graph", "kind");
     psc_json_put_text(j, "kind", phase->kind);
     psc_extra_write(j, phase->extra_json, "kind", "planscope");
-    if (has_ours(phase, plan, story)) {
+    if (psc_ours_has(phase, plan, story)) {
         psc_json_key(j, "planscope");
-        write_ours(f, phase, plan, story);
+        psc_ours_write(j, phase, plan, story, flush_cb, f);
     }
     psc_extra_write(j, phase->extra_json, "planscope", "steps");
     psc_json_key(j, "steps");

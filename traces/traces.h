@@ -45,6 +45,24 @@ enum psc_status psc_trace_write(const struct psc_doc *doc, struct psc_plan *cons
                                 struct psc_story *const *stories, bool pretty, psc_write_fn write, void *ctx,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* An events file (traces/README.md): a recorded run in binary, streamed while it goes on by a thread of its own, read back by
+ * psc_trace_open. psc_events_phase and psc_events_step fit psc_recorder_options; they answer false after the first
+ * failure, whose sentence psc_events_close gives. */
+struct psc_events_out;
+enum psc_status psc_events_open(const char *path, const char *model, const char *prompt, struct psc_events_out **ret,
+                                struct psc_error *reterr) PSC_MUST_CHECK; /* the texts may be NULL */
+bool psc_events_phase(void *out, uint32_t phase, const struct psc_phase *what);
+bool psc_events_step(void *out, uint32_t phase, uint32_t step, const struct psc_step *what);
+/* Ends the file and frees, whatever happened; NULL is fine. facts: of the document. */
+enum psc_status psc_events_close(struct psc_events_out *out, const struct psc_fact *facts, uint32_t n,
+                                 struct psc_error *reterr) PSC_MUST_CHECK;
+/* The same container for the full contents of every recorded value; closed by psc_events_close. Read by whoever wants
+ * them: traces/README.md has the layout. */
+enum psc_status psc_contents_open(const char *path, const char *model, const char *prompt, struct psc_events_out **ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
+bool psc_contents_put(void *out, uint32_t phase, uint32_t step, const struct psc_node_info *node, const void *bytes,
+                      uint64_t n);
+
 /* The plan format (`plan --json`), field by field in traces/README.md. */
 enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_plan *plan, bool pretty,
                                struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;

@@ -342,7 +342,7 @@ static enum cli_exit check_people(const struct cli_input *in, const struct cli_o
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-enum cli_exit cli_check(const struct cli_options *options)
+enum cli_exit cli_check(struct cli_options *options)
 {
     struct cli_input in = {0};
     struct totals totals = {0};

@@ -1,5 +1,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/model-write.h"
+#include "app/model.h"
 #include "core/base/mem.h"
 #include "traces/traces.h"
 
@@ -7,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- a trace of one phase ------------------------------------------------------------------- */
 
@@ -146,8 +149,40 @@ static enum cli_exit export_trace(const struct cli_input *in, const struct cli_o
     return status;
 }
 
-enum cli_exit cli_export(const struct cli_options *options)
+/* ---- a model ---------------------------------------------------------------------------------- */
+
+/* On a terminal only, in place. */
+static void tell(void *ctx, uint64_t done, uint64_t total)
 {
+    (void)ctx;
+    fprintf(stderr, "\rwriting: %3u %%", (unsigned)((double)done * 100 / (double)total));
+}
+
+static enum cli_exit export_model(const struct cli_options *options)
+{
+    struct app_model_writing what = {.weights = options->weights, .seed = options->seed};
+    struct psc_error error = {0};
+    enum psc_status status = app_find_preset(options->preset, &what.preset, &error);
+    bool terminal = isatty(2);
+    if (terminal)
+        what.progress = tell;
+    if (status)
+        return cli_complain(NULL, &error);
+    if (!strcmp(options->out, "-"))
+        status = app_model_write_to(&what, write_piece, stdout, &error);
+    else
+        status = app_model_write(&what, options->out, &error);
+    if (terminal)
+        fputs("\r\033[K", stderr);
+    if (status)
+        return cli_complain(options->out, &error);
+    return !strcmp(options->out, "-") && fflush(stdout) ? cannot_write("stdout") : CLI_CLEAN;
+}
+
+enum cli_exit cli_export(struct cli_options *options)
+{
+    if (options->format == CLI_AS_GGUF)
+        return export_model(options);
     struct cli_input in = {0};
     struct psc_text text = {0};
     struct psc_error error = {0};

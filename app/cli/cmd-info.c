@@ -143,7 +143,7 @@ static void add_people(struct psc_text *out, const struct psc_doc *doc)
     }
 }
 
-enum cli_exit cli_info(const struct cli_options *options)
+enum cli_exit cli_info(struct cli_options *options)
 {
     struct cli_input in = {0};
     enum cli_exit status = cli_input_open(&in, options, true);

@@ -159,7 +159,7 @@ static enum cli_exit answer(const struct cli_options *options, const struct psc_
     return cli_print(&out, cli_budget(options, a, options->phase));
 }
 
-enum cli_exit cli_plan(const struct cli_options *options)
+enum cli_exit cli_plan(struct cli_options *options)
 {
     struct cli_input in = {0};
     struct psc_analysis *a = NULL;

@@ -171,7 +171,7 @@ static void say(const char *path, const struct psc_report *report)
     }
 }
 
-enum cli_exit cli_play(const struct cli_options *options)
+enum cli_exit cli_play(struct cli_options *options)
 {
     static const struct {
         void (*json)(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *a);

@@ -108,7 +108,7 @@ static enum cli_exit judge_step(const struct cli_input *in, const struct cli_opt
     return status ? cli_complain(options->file, &error) : CLI_CLEAN;
 }
 
-enum cli_exit cli_render(const struct cli_options *options)
+enum cli_exit cli_render(struct cli_options *options)
 {
     struct cli_input in = {0};
     struct psc_analysis *a = NULL;

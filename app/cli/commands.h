@@ -4,11 +4,12 @@
 
 #include "app/cli/options.h"
 
-enum cli_exit cli_info(const struct cli_options *options);
-enum cli_exit cli_plan(const struct cli_options *options);
-enum cli_exit cli_check(const struct cli_options *options);
-enum cli_exit cli_export(const struct cli_options *options);
-enum cli_exit cli_render(const struct cli_options *options);
-enum cli_exit cli_play(const struct cli_options *options);
+enum cli_exit cli_info(struct cli_options *options);
+enum cli_exit cli_plan(struct cli_options *options);
+enum cli_exit cli_check(struct cli_options *options);
+enum cli_exit cli_export(struct cli_options *options);
+enum cli_exit cli_render(struct cli_options *options);
+enum cli_exit cli_model(struct cli_options *options);
+enum cli_exit cli_play(struct cli_options *options);
 
 #endif

@@ -1,6 +1,7 @@
 #include "app/cli/input.h"
 
 #include "app/cli/words.h"
+#include "app/model.h"
 #include "traces/traces.h"
 
 #include <errno.h>
@@ -116,19 +117,60 @@ void cli_warn(const struct psc_doc *doc)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-enum cli_exit cli_input_open(struct cli_input *in, const struct cli_options *options, bool whole)
+static enum psc_status open_model(struct cli_input *in, struct cli_options *options, struct psc_error *reterr)
+{
+    struct app_model model = {0};
+    struct app_model_request request = {
+        .path = options->file, .preset = options->preset, .weights = options->weights,
+    };
+    struct app_model_view view = {
+        .tokens = options->tokens, .n_ctx = options->n_ctx, .backend = options->backend,
+        .no_fuse_qkv = options->no_fuse_qkv, .no_fuse_ffn = options->no_fuse_ffn,
+    };
+    enum psc_status status = app_model_open(&model, &request, reterr);
+    if (!status)
+        status = app_model_doc(&model, &view, options->file, &in->doc, reterr);
+    if (!status)
+        options->budget.weights = model.model->weight_bytes;
+    app_model_close(&model);
+    return status;
+}
+
+/* --phase decode: the first phase of that kind. */
+static enum psc_status find_phase(struct cli_input *in, struct cli_options *options, struct psc_error *reterr)
+{
+    if (!options->phase_kind)
+        return PSC_OK;
+    for (uint32_t p = 0; p < in->doc->phase_n; p++)
+        if (!strcmp(in->doc->phases[p].kind, options->phase_kind)) {
+            options->phase = p;
+            return PSC_OK;
+        }
+    return psc_fail(reterr, PSC_ERR_USAGE, "there is no %s phase: the file has %" PRIu32 " %s", options->phase_kind,
+                    in->doc->phase_n, in->doc->phase_n == 1 ? "phase" : "phases");
+}
+
+enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, bool whole)
 {
     struct psc_report report = {0};
     struct psc_error error = {0};
     struct psc_open_options open = {.whole = whole};
-    enum psc_status status = psc_trace_open(options->file, &open, &report, &in->doc, &error);
+    enum psc_status status;
+    if (options->preset || app_is_model_file(options->file))
+        status = open_model(in, options, &error);
+    else if (options->model_option)
+        status = psc_fail(&error, PSC_ERR_USAGE, "%s is for models: a GGUF file or --preset NAME", options->model_option);
+    else
+        status = psc_trace_open(options->file, &open, &report, &in->doc, &error);
     if (status)
         complain_all(options->file, &report, &error);
     psc_report_release(&report);
     if (status)
         return CLI_BAD;
-    if (!whole && options->has_phase && options->phase >= in->doc->phase_n &&
+    if (!whole && options->has_phase && (options->phase_kind || options->phase >= in->doc->phase_n) &&
         psc_doc_scan_all(in->doc, &error))
+        return cli_complain(options->file, &error);
+    if (find_phase(in, options, &error))
         return cli_complain(options->file, &error);
     if (options->plan_file &&
         psc_plan_read(&in->arena, options->plan_file, &in->foreign, &error))

@@ -16,9 +16,10 @@ struct cli_input {
     struct psc_arena arena;     /* of the foreign plan */
     struct psc_foreign foreign; /* with options.plan_file */
 };
-/* {0} is a closed input. Opens options->file (and the plan file); complains and returns CLI_BAD. `whole` scans
- * to the end of the file, else no further than the phase asked for. */
-enum cli_exit cli_input_open(struct cli_input *in, const struct cli_options *options, bool whole);
+/* {0} is a closed input. Opens options->file (and the plan file), a model or a preset as its two graphs; complains and returns CLI_BAD. `whole` scans
+ * to the end of the file, else no further than the phase asked for. Settles what the options could not know alone: the
+ * number of the phase that was asked for by kind, the weights that a budget counts. */
+enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, bool whole);
 void cli_input_close(struct cli_input *in);
 
 /* The phase of --phase (default 0), which must have a graph; complains and returns NULL. */

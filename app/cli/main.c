@@ -12,15 +12,15 @@ static void add_version(struct psc_text *out)
     const struct psc_backend_entry *entries = psc_backend_entries(&n);
     psc_text_add(out, "planscope-cli " PSC_VERSION "\nBackends:\n");
     for (size_t i = 0; i < n; i++)
-        psc_text_addf(out, "  %-6s %s\n", entries[i].name,
+        psc_text_addf(out, "  %-8s %s\n", entries[i].name,
                       entries[i].unavailable ? entries[i].unavailable : "executes here");
 }
 
 int main(int argc, char **argv)
 {
-    static enum cli_exit (*const run[CLI_COMMAND_N])(const struct cli_options *) = {
+    static enum cli_exit (*const run[CLI_COMMAND_N])(struct cli_options *) = {
         [CLI_INFO] = cli_info,     [CLI_PLAN] = cli_plan,     [CLI_CHECK] = cli_check,
-        [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render, [CLI_PLAY] = cli_play,
+        [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render, [CLI_MODEL] = cli_model, [CLI_PLAY] = cli_play,
     };
     struct cli_options options;
     struct psc_error error = {0};

@@ -1,6 +1,7 @@
 #include "app/cli/option-table.h"
 
 #include "core/base/mem.h"
+#include "core/model/preset.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -77,7 +78,13 @@ static bool set_u32(const char *v, uint32_t *ret, bool *ret_has)
     *ret = (uint32_t)n;
     return *ret_has = true;
 }
-static bool set_phase(struct cli_options *o, const char *v) { return set_u32(v, &o->phase, &o->has_phase); }
+static bool set_phase(struct cli_options *o, const char *v)
+{
+    if (strcmp(v, "prefill") && strcmp(v, "decode"))
+        return set_u32(v, &o->phase, &o->has_phase);
+    o->phase_kind = v;
+    return o->has_phase = true;
+}
 static bool set_step(struct cli_options *o, const char *v) { return set_u32(v, &o->step, &o->has_step); }
 
 static bool set_at(struct cli_options *o, const char *v)
@@ -123,6 +130,54 @@ static bool set_fault(struct cli_options *o, const char *v)
     return o->replan = true;
 }
 
+/* Weights count where they are known: cli_input_open adds those of a model. */
+static bool set_budget(struct cli_options *o, const char *v)
+{
+    o->pool.budgets = &o->budget;
+    o->pool.budget_n = 1;
+    o->plan.pool = &o->pool;
+    return cli_parse_bytes(v, &o->budget.bytes) && (o->replan = true);
+}
+
+/* ---- models ---- */
+
+static bool for_model(struct cli_options *o, const char *option, bool fine)
+{
+    if (!o->model_option)
+        o->model_option = option;
+    return fine;
+}
+static bool set_preset(struct cli_options *o, const char *v) { o->preset = v; return *v; }
+static bool set_weights(struct cli_options *o, const char *v)
+{
+    o->weights = v;
+    return for_model(o, "--weights", psc_mix_known(v));
+}
+static bool set_backend(struct cli_options *o, const char *v)
+{
+    o->backend = v;
+    return for_model(o, "--backend", *v);
+}
+static bool set_tokens(struct cli_options *o, const char *v)
+{
+    return for_model(o, "--tokens", parse_u64(v, &o->tokens) && o->tokens && o->tokens <= UINT32_MAX);
+}
+static bool set_n_ctx(struct cli_options *o, const char *v)
+{
+    return for_model(o, "--n-ctx", parse_u64(v, &o->n_ctx) && o->n_ctx && o->n_ctx <= UINT32_MAX);
+}
+static bool set_seed(struct cli_options *o, const char *v) { return for_model(o, "--seed", parse_u64(v, &o->seed)); }
+static bool set_no_fuse_qkv(struct cli_options *o, const char *v)
+{
+    (void)v;
+    return for_model(o, "--no-fuse-qkv", o->no_fuse_qkv = true);
+}
+static bool set_no_fuse_ffn(struct cli_options *o, const char *v)
+{
+    (void)v;
+    return for_model(o, "--no-fuse-ffn", o->no_fuse_ffn = true);
+}
+
 /* For a picture, 1600x900 is its size; everywhere `class` and `exact` are the planner's. */
 static bool set_size(struct cli_options *o, const char *v)
 {
@@ -142,7 +197,7 @@ static bool set_size(struct cli_options *o, const char *v)
     return true;
 }
 
-static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv"};
+static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv", "gguf"};
 static const char *const view_names[] = {"rows", "map", "usage"};
 
 static bool pick(const char *v, const char *const *names, unsigned n, unsigned *ret)
@@ -174,6 +229,7 @@ static bool set_view(struct cli_options *o, const char *v)
 
 const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
     [CLI_INFO] = {"info", "FILE", "What the file holds: format, model, phases, warnings."},
+    [CLI_MODEL] = {"model", "FILE", "What a model file holds: metadata, sizes, every tensor."},
     [CLI_PLAN] = {"plan", "FILE", "Where every tensor of a phase lives: buffers, figures, reasons."},
     [CLI_CHECK] = {"check", "FILE", "Is any read wrong, and whose values were recorded?"},
     [CLI_EXPORT] = {"export", "FILE -o OUT --format FORMAT", "Write the file, or a plan of it, in another format."},
@@ -186,19 +242,22 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
 #define PLANNING CLI_PLANNING
 
 const struct cli_option cli_option_table[] = {
-    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_PLAY), set_json, NULL, "one JSON object for machines"},
+    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY), set_json, NULL, "one JSON object for machines"},
     {"-o", "OUT", IN(CLI_EXPORT) | IN(CLI_RENDER), set_out, "a file name", "the file to write"},
-    {"--format", "FORMAT", IN(CLI_EXPORT), set_format, "minfer-graph, minfer-trace, plan or csv",
-     "minfer-graph, minfer-trace, plan or csv"},
+    {"--format", "FORMAT", IN(CLI_EXPORT), set_format,
+     "minfer-graph, minfer-trace, plan, csv or gguf", "minfer-graph, minfer-trace, plan, csv; of a preset also gguf"},
     {"--pretty", NULL, IN(CLI_EXPORT), set_pretty, NULL, "two blanks of indentation instead of one line"},
     {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map or usage",
      "rows (a row a buffer), map (by address) or usage (live bytes); default rows"},
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
-    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER), set_phase, "a phase number, from 0", "the phase; default 0"},
-    {"--phase", "N", IN(CLI_CHECK), set_phase, "a phase number, from 0", "the phase; default all, with --plan 0"},
-    {"--phase", "N", IN(CLI_EXPORT), set_phase, "a phase number, from 0", "the phase; else 0, of a minfer-trace all"},
+    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER), set_phase, "a phase number from 0, prefill or decode",
+     "the phase, or prefill or decode; default 0"},
+    {"--phase", "N", IN(CLI_CHECK), set_phase, "a phase number from 0, prefill or decode",
+     "the phase, or prefill or decode; default all, with --plan 0"},
+    {"--phase", "N", IN(CLI_EXPORT), set_phase, "a phase number from 0, prefill or decode",
+     "the phase, or prefill or decode; else 0, of a trace all"},
     {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER), set_plan_file, "a file name",
      "take the places from this file instead of planning"},
     {"--planner", "NAME", PLANNING, set_planner, "pool or naive", "pool or naive; default pool"},
@@ -209,6 +268,20 @@ const struct cli_option cli_option_table[] = {
      "lowest, fifo, lifo or random:SEED; default lowest"},
     {"--order", "ORDER", PLANNING, set_order, "build or topological", "build or topological; default build"},
     {"--fault", "NAME", PLANNING, set_fault, NULL, "plan with a historic defect; may be repeated"},
+    {"--budget", "BYTES", PLANNING, set_budget, "a size such as 40MiB or 31671296",
+     "refuse when a pool and its weights need more"},
+    {"--preset", "NAME", PLANNING | IN(CLI_INFO) | IN(CLI_MODEL), set_preset, "the name of a preset",
+     "a model without a file: see below"},
+    {"--weights", "TYPE", PLANNING | IN(CLI_INFO) | IN(CLI_MODEL), set_weights,
+     "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_K, q5_K, q6_K or q4_k_m", "types of a preset's weights"},
+    {"--tokens", "N", PLANNING | IN(CLI_INFO), set_tokens, "a number of tokens", "tokens of a model's prompt; default 16"},
+    {"--n-ctx", "N", PLANNING | IN(CLI_INFO), set_n_ctx, "a number of rows",
+     "rows of a model's KV regions; default 4096"},
+    {"--backend", "SPEC", PLANNING | IN(CLI_INFO), set_backend, "a backend",
+     "of a model: cpu, deferred, cuda, auto or mixed:0-11=deferred,12-99=cpu"},
+    {"--no-fuse-qkv", NULL, PLANNING | IN(CLI_INFO), set_no_fuse_qkv, NULL, "of a model: q, k and v one by one in decode"},
+    {"--no-fuse-ffn", NULL, PLANNING | IN(CLI_INFO), set_no_fuse_ffn, NULL, "of a model: gate and up one by one in decode"},
+    {"--seed", "S", IN(CLI_EXPORT), set_seed, "a number", "of a preset's weights, with --format gguf; default 0"},
     {"--nodes", NULL, IN(CLI_PLAN), set_nodes, NULL, "list every node with its place and the reason"},
     {"--log", NULL, IN(CLI_PLAN), set_log, NULL, "print the walk: sweep, release, reuse, new, alias, refused"},
     {"--require-own", NULL, IN(CLI_CHECK), set_own, NULL, "recorded values that are overwritten are findings"},

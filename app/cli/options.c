@@ -1,6 +1,7 @@
 #include "app/cli/options.h"
 
 #include "app/cli/option-table.h"
+#include "core/model/preset.h"
 
 #include <string.h>
 
@@ -15,6 +16,13 @@ static void add_faults(struct psc_text *out)
     }
 }
 
+static void add_presets(struct psc_text *out)
+{
+    psc_text_add(out, "\nPresets (--preset):\n");
+    for (const struct psc_preset *p = psc_presets; p->name; p++)
+        psc_text_addf(out, "  %-13s %s\n", p->name, p->text);
+}
+
 static void add_option(struct psc_text *out, const struct cli_option *o, enum cli_command command)
 {
     psc_text_addf(out, "  %s%s%-*s %s\n", o->name, o->value ? " " : "",
@@ -27,8 +35,8 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
 {
     if (command == CLI_COMMAND_N) {
         psc_text_add(out, "usage: planscope-cli COMMAND FILE [options]\n\nShows where every tensor of an inference"
-                          " graph lives, steps included, and says what is wrong.\nFILE is a minfer-trace or a"
-                          " minfer-graph.\n\nCommands:\n");
+                          " graph lives, steps included, and says what is wrong.\nFILE is a minfer-trace, a"
+                          " minfer-graph or a model in GGUF; --preset NAME is a model without a file.\n\nCommands:\n");
         for (unsigned i = 0; i < CLI_COMMAND_N; i++)
             psc_text_addf(out, "  %-7s %s\n", cli_commands[i].name, cli_commands[i].text);
         psc_text_add(out, "\nplanscope-cli COMMAND --help lists the options; planscope-cli --version the version\n"
@@ -44,6 +52,7 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
     }
     if (CLI_IN(command) & CLI_PLANNING)
         add_faults(out);
+    add_presets(out);
     psc_text_add(out, "\nExit status: 0 clean, 1 findings, 2 bad input or usage, 3 over a budget.\n");
 }
 
@@ -157,22 +166,30 @@ static enum psc_status parse_command(struct cli_options *ret, const char *word, 
     }
     if (near)
         return psc_fail(reterr, PSC_ERR_USAGE, "unknown command '%.60s'; did you mean %s?", word, near);
-    return psc_fail(reterr, PSC_ERR_USAGE, "unknown command '%.60s'; there are info, plan, check, export and render",
+    return psc_fail(reterr, PSC_ERR_USAGE, "unknown command '%.60s'; there are info, model, plan, check, export and render",
                     word);
 }
 
 /* What cannot be said one option at a time. */
-static enum psc_status check_whole(const struct cli_options *o, struct psc_error *reterr)
+static enum psc_status check_whole(struct cli_options *o, struct psc_error *reterr)
 {
     const char *name = cli_commands[o->command].name;
-    if (!o->file)
+    if (o->preset && o->file)
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s takes a FILE or --preset, not both: '%.60s' is one too many", name, o->file);
+    if (!o->file && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a FILE; planscope-cli %s --help says more", name, name);
+    if (o->weights && !o->preset)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--weights is for presets: a file's weights have their types");
+    if (o->preset)
+        o->file = o->preset;
     if (o->plan_file && o->replan)
         return psc_fail(reterr, PSC_ERR_USAGE, "--plan takes the places from a file: it cannot be combined with planner options");
     if ((o->command == CLI_EXPORT || o->command == CLI_RENDER) && !o->out)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s needs -o OUT", name);
     if (o->command == CLI_EXPORT && !o->has_format)
-        return psc_fail(reterr, PSC_ERR_USAGE, "export needs --format: minfer-graph, minfer-trace, plan or csv");
+        return psc_fail(reterr, PSC_ERR_USAGE, "export needs --format: minfer-graph, minfer-trace, plan, csv or gguf");
+    if (o->command == CLI_EXPORT && o->format == CLI_AS_GGUF && !o->preset)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--format gguf writes a preset with weights from a seed: it needs --preset");
     return PSC_OK;
 }
 

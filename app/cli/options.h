@@ -1,31 +1,40 @@
 /* app/cli/options.h: the command line: one table of commands, one of options.
  *
  *     planscope-cli COMMAND FILE [--option VALUE | --option=VALUE]...
+ *     planscope-cli COMMAND --preset NAME ...      a model that is known without a file
  *
  * Both tables are data: parsing, `--help` and the hints after a mistake all come from them.
  */
 #ifndef PSC_APP_CLI_OPTIONS_H
 #define PSC_APP_CLI_OPTIONS_H
 
-#include "core/plan/plan.h"
+#include "core/plan/pool-state.h"
 
 /* The exit statuses, for scripts. Findings win over budgets. */
 enum cli_exit { CLI_CLEAN = 0, CLI_FINDINGS = 1, CLI_BAD = 2, CLI_BUDGET = 3 };
 
-enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_PLAY, CLI_COMMAND_N };
-enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_FORMAT_N };
+enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_PLAY, CLI_COMMAND_N };
+enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_AS_GGUF, CLI_FORMAT_N };
 enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_VIEW_N };
 
 struct cli_options { /* all strings are borrowed from argv */
     enum cli_command command;
     bool help, version;
-    const char *file;
+    const char *file;             /* with a preset: its name, for messages */
+
+    /* A model: a GGUF file or a preset. model_option: the first option given that asks for one. */
+    const char *preset, *weights, *backend, *model_option;
+    uint64_t tokens, n_ctx, seed;
+    bool no_fuse_qkv, no_fuse_ffn;
 
     bool json, pretty, log, nodes, dark, require_own;
     bool replan;                  /* a planner option was given: plan here whatever the file brings */
     const struct psc_planner *planner;
     struct psc_plan_options plan;
     const char *plan_file;
+    struct psc_pool_state pool;   /* plan.pool: with a budget */
+    struct psc_budget budget;
+    const char *phase_kind;       /* --phase decode: resolved when the document is open */
     bool has_phase, has_at, has_step, has_max_peak, has_max_buffers, has_format;
     uint32_t phase, step;
     int32_t at;

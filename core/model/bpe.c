@@ -31,7 +31,8 @@ static bool word_room(struct word *w, size_t n)
     while (cap < n)
         cap *= 2;
     word_release(w);
-    *w = (struct word){.id = psc_alloc(cap * 4 * sizeof *w->id), .heap = psc_alloc(cap * 2 * sizeof *w->heap)};
+    *w =
+        (struct word){.id = psc_alloc(cap * 4 * sizeof *w->id), .heap = psc_alloc(cap * 2 * sizeof *w->heap)};
     if (!w->id || !w->heap)
         return false;
     w->prev = w->id + cap;
@@ -127,20 +128,24 @@ static enum psc_status add_one(struct psc_tokens *tokens, uint32_t id, struct ps
 }
 
 /* A stretch of the text without special tokens, text[from, to). */
-static enum psc_status encode_words(const struct psc_tokenizer *t, struct word *w, const char *text, size_t from, size_t to,
-                                    struct psc_tokens *tokens, struct psc_error *reterr)
+static enum psc_status encode_words(const struct psc_tokenizer *t, struct word *w, const char *text,
+                                    size_t from, size_t to, struct psc_tokens *tokens,
+                                    struct psc_error *reterr)
 {
     for (size_t i = from; i < to; i++) {
         unsigned char byte = (unsigned char)text[i];
         if (t->byte[byte] == PSC_TOKEN_NONE)
-            return psc_fail(reterr, PSC_ERR_UNAVAILABLE,
-                            "the vocabulary has no token for the byte 0x%02X, which stands at byte %zu of the text", byte, i);
+            return psc_fail(
+                reterr, PSC_ERR_UNAVAILABLE,
+                "the vocabulary has no token for the byte 0x%02X, which stands at byte %zu of the text", byte,
+                i);
     }
     enum psc_status status = PSC_OK;
     for (size_t i = from, n; i < to && status == PSC_OK; i += n) {
         n = psc_word_qwen2(text + i, to - i);
         uint32_t id = psc_token_lookup(t, true, text + i, n);
-        status = id != PSC_TOKEN_NONE ? add_one(tokens, id, reterr) : join_word(t, w, text + i, n, tokens, reterr);
+        status =
+            id != PSC_TOKEN_NONE ? add_one(tokens, id, reterr) : join_word(t, w, text + i, n, tokens, reterr);
     }
     return status;
 }
@@ -153,7 +158,8 @@ static int byte_at(const struct psc_tokenizer *t, uint32_t k, size_t depth)
 }
 
 /* The first of special[lo, hi), which agree in their first `depth` bytes, whose next byte is at least `byte`. */
-static uint32_t first_at_least(const struct psc_tokenizer *t, uint32_t lo, uint32_t hi, size_t depth, int byte)
+static uint32_t first_at_least(const struct psc_tokenizer *t, uint32_t lo, uint32_t hi, size_t depth,
+                               int byte)
 {
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
@@ -173,19 +179,21 @@ static uint32_t special_at(const struct psc_tokenizer *t, const char *s, size_t 
         int byte = (unsigned char)s[depth];
         lo = first_at_least(t, lo, hi, depth, byte);
         hi = first_at_least(t, lo, hi, depth, byte + 1);
-        if (lo < hi && byte_at(t, lo, depth + 1) < 0 && (control || t->type[t->special[lo]] != PSC_TOKEN_CONTROL))
+        if (lo < hi && byte_at(t, lo, depth + 1) < 0 &&
+            (control || t->type[t->special[lo]] != PSC_TOKEN_CONTROL))
             best = t->special[lo];
     }
     return best;
 }
 
-static enum psc_status encode_text(const struct psc_tokenizer *t, struct word *w, const char *text, size_t n, bool control,
-                                   struct psc_tokens *tokens, struct psc_error *reterr)
+static enum psc_status encode_text(const struct psc_tokenizer *t, struct word *w, const char *text, size_t n,
+                                   bool control, struct psc_tokens *tokens, struct psc_error *reterr)
 {
     size_t from = 0; /* of the stretch that is not encoded yet */
     enum psc_status status = PSC_OK;
     for (size_t i = 0; i < n && status == PSC_OK;) {
-        uint32_t id = t->begins[(unsigned char)text[i]] ? special_at(t, text + i, n - i, control) : PSC_TOKEN_NONE;
+        uint32_t id =
+            t->begins[(unsigned char)text[i]] ? special_at(t, text + i, n - i, control) : PSC_TOKEN_NONE;
         if (id == PSC_TOKEN_NONE) {
             i++;
             continue;
@@ -199,8 +207,8 @@ static enum psc_status encode_text(const struct psc_tokenizer *t, struct word *w
     return status == PSC_OK ? encode_words(t, w, text, from, n, tokens, reterr) : status;
 }
 
-enum psc_status psc_tokenizer_encode(const struct psc_tokenizer *t, const char *text, size_t n, unsigned flags,
-                                     struct psc_tokens *tokens, struct psc_error *reterr)
+enum psc_status psc_tokenizer_encode(const struct psc_tokenizer *t, const char *text, size_t n,
+                                     unsigned flags, struct psc_tokens *tokens, struct psc_error *reterr)
 {
     if (n > PSC_TEXT_BYTES_MAX)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "the text has %zu bytes, at most %u are encoded at once", n,

@@ -315,6 +315,7 @@ enum psc_status psc_model_graph(struct psc_arena *arena, const struct psc_model 
     return status;
 }
 
+/* What the target that multiplies this block's matrices takes, if it fuses at all. */
 static uint8_t layer_fuse(const struct psc_target *targets, uint32_t n, const struct psc_offload *offload,
                           uint32_t layer_n, uint32_t layer)
 {
@@ -323,13 +324,13 @@ static uint8_t layer_fuse(const struct psc_target *targets, uint32_t n, const st
         uint8_t bit;
     } ops[] = {{PSC_OP_FUSED_QKV, PSC_FUSE_QKV}, {PSC_OP_FUSED_QKV_NORM, PSC_FUSE_QKV_NORM},
                {PSC_OP_QKV_BIAS_ROPE_STORE, PSC_FUSE_BIAS_ROPE}, {PSC_OP_FUSED_FFN, PSC_FUSE_FFN}};
+    uint32_t at = psc_offload_target(targets, n, offload, layer_n, (int32_t)layer, PSC_OP_MATMUL, PSC_F32, NULL);
     uint8_t bits = 0;
-    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-        uint32_t target = psc_offload_target(targets, n, offload, layer_n, (int32_t)layer, ops[k].op, PSC_F32, NULL);
-        if (target != PSC_NONE && targets[target].fuses_decode &&
-            (!targets[target].takes || targets[target].takes(ops[k].op, PSC_F32, &(struct psc_params){0})))
+    if (at == PSC_NONE || !targets[at].fuses_decode)
+        return 0;
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        if (!targets[at].takes || targets[at].takes(ops[k].op, PSC_F32, &(struct psc_params){0}))
             bits |= ops[k].bit;
-    }
     return bits;
 }
 

@@ -4,8 +4,8 @@
     make-tiny-vocab.py > core/model/tiny-vocab.c
     make-tiny-vocab.py --check FILE               FILE is what this script writes; prints TAP
 
-The text below is ours and ASCII. Words are cut by Qwen2's pattern as far as ASCII knows it. Of equally frequent pairs the
-one of lower ids is joined first, so the result never changes. Changing the text changes the tokens of every tiny model
+The text below is ours and ASCII. Words are cut by Qwen2's pattern as far as ASCII knows it. Of equally frequent pairs
+the one of lower ids is joined first, so the result never changes. Changing the text changes the tokens of every tiny model
 and of all golden files made with them."""
 import re
 import sys

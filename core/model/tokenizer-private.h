@@ -1,6 +1,6 @@
-/* core/model/tokenizer-private.h: what a tokenizer is made of; for tokenizer.c (making, looking up) and bpe.c (encoding).
+/* core/model/tokenizer-private.h: what a tokenizer is made of, for tokenizer.c (making, looking up) and bpe.c.
  *
- * Two names spaces lie in one hash table: normal tokens by the bytes that they stand for, special ones (control, user-
+ * Two name spaces lie in one hash table: normal tokens by the bytes that they stand for, special ones (control, user-
  * defined, unknown) by their text. Unused and byte tokens are in neither. */
 #ifndef PSC_CORE_MODEL_TOKENIZER_PRIVATE_H
 #define PSC_CORE_MODEL_TOKENIZER_PRIVATE_H
@@ -15,7 +15,7 @@ struct psc_tokenizer {
     uint64_t *at;          /* n + 1 offsets into bytes */
     unsigned char *type;   /* n of enum psc_token_type */
     unsigned char *normal; /* n: joins in words (normal, and spelled with the code points of bytes only) */
-    uint32_t *table;       /* hash -> id + 1, 0 is free */
+    uint64_t *table;       /* upper half of the hash << 32 | id + 1; 0 is free */
     uint32_t mask;         /* slots of table - 1 */
     uint32_t *special;     /* control and user-defined tokens that are looked for in texts, by their bytes */
     uint32_t special_n;

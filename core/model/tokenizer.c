@@ -18,12 +18,14 @@ static uint64_t token_hash(bool normal, const char *bytes, size_t n)
 }
 
 /* The slot of a token, or the free one where it would go. */
-static uint32_t slot_of(const struct psc_tokenizer *t, bool normal, const char *bytes, size_t n)
+static uint32_t slot_of(const struct psc_tokenizer *t, bool normal, const char *bytes, size_t n,
+                        uint64_t hash)
 {
-    uint32_t i = (uint32_t)token_hash(normal, bytes, n) & t->mask;
+    uint32_t i = (uint32_t)hash & t->mask;
     for (; t->table[i]; i = (i + 1) & t->mask) {
-        uint32_t id = t->table[i] - 1;
-        if (t->normal[id] == normal && psc_token_length(t, id) == n && memcmp(t->bytes + t->at[id], bytes, n) == 0)
+        uint32_t id = (uint32_t)t->table[i] - 1;
+        if (t->table[i] >> 32 == hash >> 32 && t->normal[id] == normal && psc_token_length(t, id) == n &&
+            memcmp(t->bytes + t->at[id], bytes, n) == 0)
             break;
     }
     return i;
@@ -31,8 +33,8 @@ static uint32_t slot_of(const struct psc_tokenizer *t, bool normal, const char *
 
 uint32_t psc_token_lookup(const struct psc_tokenizer *t, bool normal, const char *bytes, size_t n)
 {
-    uint32_t found = t->table[slot_of(t, normal, bytes, n)];
-    return found ? found - 1 : PSC_TOKEN_NONE;
+    uint64_t found = t->table[slot_of(t, normal, bytes, n, token_hash(normal, bytes, n))];
+    return found ? (uint32_t)found - 1 : PSC_TOKEN_NONE;
 }
 
 uint32_t psc_tokenizer_find(const struct psc_tokenizer *t, const char *bytes, size_t n)
@@ -85,8 +87,8 @@ enum psc_status psc_tokenizer_decode(const struct psc_tokenizer *t, const uint32
 {
     for (size_t i = 0; i < n; i++)
         if (ids[i] >= t->n)
-            return psc_fail(reterr, PSC_ERR_USAGE, "token %u at place %zu is outside the vocabulary of %u tokens", ids[i],
-                            i, t->n);
+            return psc_fail(reterr, PSC_ERR_USAGE,
+                            "token %u at place %zu is outside the vocabulary of %u tokens", ids[i], i, t->n);
     for (size_t i = 0; i < n; i++)
         psc_text_add_n(out, t->bytes + t->at[ids[i]], psc_token_length(t, ids[i]));
     return out->failed ? psc_fail_nomem(reterr) : PSC_OK;
@@ -111,17 +113,19 @@ static enum psc_status check_vocab(const struct psc_vocab *v, struct psc_error *
 {
     if (v->pre && strcmp(v->pre, "qwen2") != 0 && strcmp(v->pre, "deepseek-r1-qwen") != 0) {
         struct psc_shown pre;
-        return psc_fail(reterr, PSC_ERR_UNAVAILABLE,
-                        "the vocabulary cuts words by the pattern '%s'; known are 'qwen2' and 'deepseek-r1-qwen'",
-                        psc_vocab_show((struct psc_vocab_text){v->pre, strlen(v->pre)}, &pre));
+        return psc_fail(
+            reterr, PSC_ERR_UNAVAILABLE,
+            "the vocabulary cuts words by the pattern '%s'; known are 'qwen2' and 'deepseek-r1-qwen'",
+            psc_vocab_show((struct psc_vocab_text){v->pre, strlen(v->pre)}, &pre));
     }
     if (v->n == 0)
         return psc_fail(reterr, PSC_ERR_PARSE, "the vocabulary has no tokens");
     if (v->merge_n == 0)
         return psc_fail(reterr, PSC_ERR_PARSE, "the vocabulary has no merges; byte-level BPE needs them");
     if (v->n > PSC_VOCAB_MAX || v->merge_n > PSC_VOCAB_MAX)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the vocabulary has %u tokens and %u merges, at most %u each fit", v->n,
-                        v->merge_n, PSC_VOCAB_MAX);
+        return psc_fail(reterr, PSC_ERR_TOO_BIG,
+                        "the vocabulary has %u tokens and %u merges, at most %u each fit", v->n, v->merge_n,
+                        PSC_VOCAB_MAX);
     const uint32_t ends[2] = {v->bos, v->eos};
     for (int k = 0; k < 2; k++)
         if (ends[k] != PSC_TOKEN_NONE && ends[k] >= v->n)
@@ -149,7 +153,10 @@ static bool allocate(struct psc_tokenizer *t, const struct psc_vocab *v, uint64_
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
 }
 
 /* <0x0A> -> 10, or -1 */
@@ -162,8 +169,8 @@ static int byte_token(struct psc_vocab_text text)
 }
 
 /* Type and bytes of one token, and its place in the table. */
-static enum psc_status add_token(struct psc_tokenizer *t, const struct psc_vocab *v, const struct psc_spelling *sp,
-                                 uint32_t id, struct psc_error *reterr)
+static enum psc_status add_token(struct psc_tokenizer *t, const struct psc_vocab *v,
+                                 const struct psc_spelling *sp, uint32_t id, struct psc_error *reterr)
 {
     struct psc_vocab_text text = v->tokens[id];
     struct psc_shown name;
@@ -171,15 +178,16 @@ static enum psc_status add_token(struct psc_tokenizer *t, const struct psc_vocab
     size_t n = (size_t)text.n;
     char *to = t->bytes + t->at[id];
     if (type < PSC_TOKEN_NORMAL || type > PSC_TOKEN_BYTE)
-        return psc_fail(reterr, PSC_ERR_PARSE, "token %u '%s' has the type %d; 1 to 6 are known", id, psc_vocab_show(text, &name),
-                        type);
+        return psc_fail(reterr, PSC_ERR_PARSE, "token %u '%s' has the type %d; 1 to 6 are known", id,
+                        psc_vocab_show(text, &name), type);
     if (n == 0 && type != PSC_TOKEN_UNUSED)
         return psc_fail(reterr, PSC_ERR_PARSE, "token %u is empty", id);
     t->type[id] = (unsigned char)type;
     if (type == PSC_TOKEN_BYTE) {
         int byte = byte_token(text);
         if (byte < 0)
-            return psc_fail(reterr, PSC_ERR_PARSE, "token %u '%s' has the type of a byte, but is not spelled '<0x0A>'", id,
+            return psc_fail(reterr, PSC_ERR_PARSE,
+                            "token %u '%s' has the type of a byte, but is not spelled '<0x0A>'", id,
                             psc_vocab_show(text, &name));
         if (t->byte[byte] == PSC_TOKEN_NONE)
             t->byte[byte] = id;
@@ -195,16 +203,19 @@ static enum psc_status add_token(struct psc_tokenizer *t, const struct psc_vocab
     if (type == PSC_TOKEN_UNUSED || type == PSC_TOKEN_BYTE)
         return PSC_OK;
 
-    uint32_t slot = slot_of(t, t->normal[id], to, n);
+    uint64_t hash = token_hash(t->normal[id], to, n);
+    uint32_t slot = slot_of(t, t->normal[id], to, n, hash);
     if (t->table[slot])
-        return psc_fail(reterr, PSC_ERR_PARSE, "token %u '%s' is token %u again", id, psc_vocab_show(text, &name), t->table[slot] - 1);
-    t->table[slot] = id + 1;
+        return psc_fail(reterr, PSC_ERR_PARSE, "token %u '%s' is token %u again", id,
+                        psc_vocab_show(text, &name), (uint32_t)t->table[slot] - 1);
+    t->table[slot] = (hash >> 32) << 32 | (id + 1);
     return PSC_OK;
 }
 
 /* A special token may be spelled as a normal one is: then one text would be two tokens. */
-static enum psc_status check_special(const struct psc_tokenizer *t, const struct psc_vocab *v, const struct psc_spelling *sp,
-                                     struct psc_text *scratch, uint32_t id, struct psc_error *reterr)
+static enum psc_status check_special(const struct psc_tokenizer *t, const struct psc_vocab *v,
+                                     const struct psc_spelling *sp, struct psc_text *scratch, uint32_t id,
+                                     struct psc_error *reterr)
 {
     size_t n;
     if (t->normal[id] || t->type[id] == PSC_TOKEN_UNUSED || t->type[id] == PSC_TOKEN_BYTE ||
@@ -217,8 +228,9 @@ static enum psc_status check_special(const struct psc_tokenizer *t, const struct
                                               psc_vocab_show(v->tokens[id], &name), other);
 }
 
-static enum psc_status add_tokens(struct psc_tokenizer *t, const struct psc_vocab *v, const struct psc_spelling *sp,
-                                  struct psc_text *scratch, struct psc_error *reterr)
+static enum psc_status add_tokens(struct psc_tokenizer *t, const struct psc_vocab *v,
+                                  const struct psc_spelling *sp, struct psc_text *scratch,
+                                  struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
     for (uint32_t id = 0; id < v->n && status == PSC_OK; id++)
@@ -234,8 +246,9 @@ static enum psc_status add_tokens(struct psc_tokenizer *t, const struct psc_voca
     return status;
 }
 
-static enum psc_status add_merge(struct psc_tokenizer *t, const struct psc_vocab *v, const struct psc_spelling *sp,
-                                 char *scratch, uint32_t k, struct psc_error *reterr)
+static enum psc_status add_merge(struct psc_tokenizer *t, const struct psc_vocab *v,
+                                 const struct psc_spelling *sp, char *scratch, uint32_t k,
+                                 struct psc_error *reterr)
 {
     struct psc_vocab_text merge = v->merges[k];
     struct psc_shown name, part;
@@ -252,15 +265,18 @@ static enum psc_status add_merge(struct psc_tokenizer *t, const struct psc_vocab
     size_t n = 0;
     for (int i = 0; i < 2; i++) {
         size_t more = 0;
-        id[i] = psc_unspell(sp, side[i], scratch + n, &more) ? psc_token_lookup(t, true, scratch + n, more) : PSC_TOKEN_NONE;
+        id[i] = psc_unspell(sp, side[i], scratch + n, &more) ? psc_token_lookup(t, true, scratch + n, more)
+                                                             : PSC_TOKEN_NONE;
         if (id[i] == PSC_TOKEN_NONE)
-            return psc_fail(reterr, PSC_ERR_PARSE, "merge %u '%s': '%s' is not a normal token of the vocabulary", k,
+            return psc_fail(reterr, PSC_ERR_PARSE,
+                            "merge %u '%s': '%s' is not a normal token of the vocabulary", k,
                             psc_vocab_show(merge, &name), psc_vocab_show(side[i], &part));
         n += more;
     }
     t->sum[k] = psc_token_lookup(t, true, scratch, n);
     if (t->sum[k] == PSC_TOKEN_NONE)
-        return psc_fail(reterr, PSC_ERR_PARSE, "merge %u '%s': the two together are not a token of the vocabulary", k,
+        return psc_fail(reterr, PSC_ERR_PARSE,
+                        "merge %u '%s': the two together are not a token of the vocabulary", k,
                         psc_vocab_show(merge, &name));
     uint64_t pair = (uint64_t)id[0] << 32 | id[1];
     return psc_map_put(&t->pairs, pair, k, NULL) ? PSC_OK : psc_fail_nomem(reterr);
@@ -289,7 +305,8 @@ static enum psc_status sort_special(struct psc_tokenizer *t, struct psc_error *r
         return psc_fail_nomem(reterr);
     for (uint32_t id = 0; id < t->n; id++) {
         size_t n = psc_token_length(t, id);
-        if ((t->type[id] == PSC_TOKEN_CONTROL || t->type[id] == PSC_TOKEN_USER_DEFINED) && n <= PSC_SPECIAL_BYTES_MAX)
+        if ((t->type[id] == PSC_TOKEN_CONTROL || t->type[id] == PSC_TOKEN_USER_DEFINED) &&
+            n <= PSC_SPECIAL_BYTES_MAX)
             list[t->special_n++] = (struct special){t->bytes + t->at[id], n, id};
     }
     qsort(list, t->special_n, sizeof *list, compare_special);
@@ -304,14 +321,16 @@ static enum psc_status sort_special(struct psc_tokenizer *t, struct psc_error *r
 static void find_stops(struct psc_tokenizer *t)
 {
     for (uint32_t k = 0; k < NAMES_N; k++) {
-        t->stop[k] = k == STOP_START ? t->eos : psc_token_lookup(t, false, stop_names[k], strlen(stop_names[k]));
+        t->stop[k] =
+            k == STOP_START ? t->eos : psc_token_lookup(t, false, stop_names[k], strlen(stop_names[k]));
         if (t->stop[k] == PSC_TOKEN_NONE && k != STOP_START)
             t->stop[k] = psc_token_lookup(t, true, stop_names[k], strlen(stop_names[k]));
     }
 }
 
 /* Bytes of all tokens and of the longest token or merge. */
-static enum psc_status measure(const struct psc_vocab *v, uint64_t *ret_all, uint64_t *ret_longest, struct psc_error *reterr)
+static enum psc_status measure(const struct psc_vocab *v, uint64_t *ret_all, uint64_t *ret_longest,
+                               struct psc_error *reterr)
 {
     uint64_t all = 0, longest = 0;
     for (uint32_t i = 0; i < v->n; i++) {
@@ -352,7 +371,8 @@ static enum psc_status fill(struct psc_tokenizer *t, const struct psc_vocab *v, 
     return status;
 }
 
-enum psc_status psc_tokenizer_new(const struct psc_vocab *vocab, struct psc_tokenizer **ret, struct psc_error *reterr)
+enum psc_status psc_tokenizer_new(const struct psc_vocab *vocab, struct psc_tokenizer **ret,
+                                  struct psc_error *reterr)
 {
     enum psc_status status = check_vocab(vocab, reterr);
     if (status != PSC_OK)

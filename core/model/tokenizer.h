@@ -6,7 +6,7 @@
  *      3. each word into tokens:        I | 'm | Ġ | Ġh ere             (a whole word that is a token is that token)
  *
  * Words are what this pattern cuts, from left to right, the first alternative that fits:
- *     (?i:'s|'t|'re|'ve|'m|'ll|'d) | [^\r\n\p{L}\p{N}]?\p{L}+ | \p{N} | ?[^\s\p{L}\p{N}]+[\r\n]* | \s*[\r\n]+ | \s+(?!\S) | \s+
+ *     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  * over the character classes of core/model/unicode.h. Bytes that are not UTF-8 count as characters that are no letter,
  * number or space, one each, and come back as they were. Text is not normalised (Qwen2's tokenizer.json asks for
  * NFC; neither the engine we study nor llama.cpp does it): a decomposed "é" stays two code points.
@@ -56,7 +56,8 @@ struct psc_vocab_text { /* not NUL-terminated */
 struct psc_vocab { /* plain arrays, all borrowed */
     const struct psc_vocab_text *tokens;
     uint32_t n;
-    const int32_t *types; /* n of enum psc_token_type; NULL: all normal but <|endoftext|>, <|im_start|>, <|im_end|>, bos, eos */
+    const int32_t *types; /* n of enum psc_token_type; NULL: all normal but <|endoftext|>, <|im_start|>, <|im_end|>,
+                           * bos and eos, which are control tokens then */
     const struct psc_vocab_text *merges; /* "a b": first is joined first */
     uint32_t merge_n;
     uint32_t bos, eos; /* PSC_TOKEN_NONE when there is none */
@@ -65,8 +66,8 @@ struct psc_vocab { /* plain arrays, all borrowed */
 };
 
 /* The vocabulary of a model file: tokenizer.ggml.model ("gpt2"), tokens, token_type, merges, bos_token_id,
- * eos_token_id, add_bos_token, pre. Arrays in the arena, texts in the file's bytes. A name of the pattern that is not known is
- * refused by psc_tokenizer_new, not here. */
+ * eos_token_id, add_bos_token, pre. Arrays in the arena, texts in the file's bytes. A name of the pattern that is not
+ * known is refused by psc_tokenizer_new, not here. */
 enum psc_status psc_vocab_from_gguf(struct psc_arena *arena, const struct psc_gguf *gguf, struct psc_vocab *ret,
                                     struct psc_error *reterr) PSC_MUST_CHECK;
 
@@ -100,12 +101,12 @@ struct psc_tokens { /* {0} is an empty list */
 void psc_tokens_release(struct psc_tokens *tokens);
 
 enum psc_encode {
-    PSC_ENCODE_TEXT = 0,    /* control tokens in the text are letters like others; right for what a stranger wrote */
-    PSC_ENCODE_CONTROL = 1, /* control tokens in the text become themselves: the earliest, the longest of those at one place */
+    PSC_ENCODE_TEXT = 0,    /* control tokens are letters like others; right for what a stranger wrote */
+    PSC_ENCODE_CONTROL = 1, /* control tokens become themselves: the earliest, the longest of those at one place */
     PSC_ENCODE_BOS = 2,     /* bos first, when the vocabulary asks for it */
 };
-/* Appends the tokens of the text. On failure the list is as it was: out of memory, more than PSC_TEXT_BYTES_MAX bytes, a
- * byte for which the vocabulary has no token. */
+/* Appends the tokens of the text. On failure the list is as it was: out of memory, more than PSC_TEXT_BYTES_MAX bytes,
+ * a byte for which the vocabulary has no token. */
 enum psc_status psc_tokenizer_encode(const struct psc_tokenizer *tokenizer, const char *text, size_t n, unsigned flags,
                                      struct psc_tokens *tokens, struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -65,7 +65,8 @@ static size_t spaces(const char *s, size_t n)
     }
     if (after_newline)
         return after_newline;
-    return i == n || last == 0 ? i : last; /* the last space belongs to what follows, unless it is the only one */
+    return i == n || last == 0 ? i
+                               : last; /* the last space belongs to what follows, unless it is the only one */
 }
 
 size_t psc_word_qwen2(const char *s, size_t n)

@@ -442,7 +442,8 @@ enum psc_status psc_look_end(struct psc_recorder *r, struct psc_error *reterr)
     r->pending.hashed = r->options.hashes;
     for (psc_node i = 0; r->options.contents && r->options.content && i < r->phase.graph->n; i++)
         if (look->contents[i] &&
-            !r->options.content(r->options.content_ctx, r->step, i, look->contents[i], r->phase.graph->nodes[i].bytes))
+            !r->options.content(r->options.content_ctx, r->phase.index, r->phase.steps, &r->phase.graph->nodes[i],
+                                look->contents[i], r->phase.graph->nodes[i].bytes))
             return psc_fail(reterr, PSC_ERR_IO, "the contents of step %u could not be written", r->step);
     psc_arena_release(&r->content_arena);
     return PSC_OK;

@@ -23,8 +23,8 @@ struct psc_recorder_options {
     bool hashes;              /* of every value when written and of every operand when read */
     bool contents;            /* the full bytes of every recorded node, streamed to `content` */
     enum psc_capture capture; /* values are read after each node, or at the end of its split; UNKNOWN: per node */
-    /* Streams contents: called in order from the running thread. */
-    bool (*content)(void *ctx, uint32_t step, psc_node node, const void *bytes, uint64_t n);
+    /* Streams contents: called in order from the running thread. step: of the phase. false ends the run. */
+    bool (*content)(void *ctx, uint32_t phase, uint32_t step, const struct psc_node_info *node, const void *bytes, uint64_t n);
     void *content_ctx;
     /* Streams the document while it grows, from the running thread: a phase once, before its first step, and each step
      * as the document would load it. All is borrowed for the time of the call. false ends the run with PSC_ERR_IO. */

@@ -4,8 +4,12 @@
  *       |  psc_run: prefill (in chunks), decode until a stop token or n_predict
  *     result    tokens, text, speeds, figures, findings, and the document that the window opens
  *
- * The plan of every phase is checked before the first launch; what really happened is checked afterwards. Findings of a
- * fault that was asked for do not stop the run.
+ * The plan of every phase is checked before its first launch; what really happened is checked afterwards. Findings do not
+ * stop the run, they are what a person wants to see happen; only a plan that writes past the end of a buffer is refused.
+ * A position that does not fit n_ctx is refused before anything runs.
+ *
+ * Ownership: all that the request points to is borrowed for the time of the call; model and backends must live as long as
+ * the result, whose session uses them.
  */
 #ifndef PSC_CORE_RUN_RUN_H
 #define PSC_CORE_RUN_RUN_H
@@ -18,7 +22,12 @@
 #include "core/run/sampler.h"
 #include "core/run/session.h"
 
-struct psc_run_fill { const char *name; const void *words; uint64_t n; }; /* words as psc_session_fill */
+/* What an input is filled with. name: the node's, else its label (psc_node_label, "input #0"), else its id as a number.
+ * words: bit patterns, n of them, as many as the node has elements. */
+struct psc_run_fill { const char *name; const void *words; uint64_t n; };
+/* The input that the name means; PSC_ERR_USAGE when there is none (with a list of those there are) or more than one. */
+enum psc_status psc_run_find_input(const struct psc_graph *graph, const char *name, psc_node *ret,
+                                   struct psc_error *reterr) PSC_MUST_CHECK;
 
 enum psc_choice { PSC_BY_DEFAULT, PSC_NO, PSC_YES };
 
@@ -43,6 +52,7 @@ struct psc_run_request {
     const char *backends;                    /* "cpu", "deferred", "mixed:0-11=deferred,12-99=cpu"; NULL: cpu */
     enum psc_choice fuse_qkv, fuse_ffn;      /* by default: where the backend fuses_decode */
     enum psc_kv_inputs kv_inputs;            /* by default positions: the published topology */
+    enum psc_kv_format kv_format;            /* of the rows of K and V */
     struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run */
     struct psc_recorder_options record;
 
@@ -63,11 +73,14 @@ struct psc_run_result {
     bool cancelled, stopped;         /* by the person; by a stop token */
     uint32_t prefill_tokens;
     double prefill_seconds, decode_seconds;
-    uint64_t planned_bytes, used_bytes, kv_bytes; /* pools of all phases' plans (largest phase); pools that really exist */
+    uint64_t planned_bytes, used_bytes; /* pools: of the plan that needs most; as they are at the end */
+    uint64_t kv_bytes;               /* K and V regions */
+    uint32_t unwritten_n;            /* rows of K and V that were read and that nobody had written */
     struct psc_pool_figures pools[8];
     struct psc_session_counters counters;
     struct psc_doc *doc;             /* recorded phases, plans, steps; owned; NULL when nothing was recorded */
-    uint32_t finding_n;              /* of all phases, before and after the run; the document's analysis shows them */
+    /* Of all phases: those of the plan as it would run and of the events as they happened, the same one counted once. */
+    uint32_t planned_finding_n, finding_n;
     uint32_t confirmed_n;            /* reads whose hash differs from what was written */
     float *logits;                   /* of the last forward, [logit_n]; owned */
     uint32_t logit_n;

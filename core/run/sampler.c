@@ -27,8 +27,8 @@ struct psc_sampler {
     /* of one call */
     const float *logits;
     float highest;
-    uint32_t batch;  /* the next one */
-    uint32_t *heap;  /* n: tokens of the last one that are not taken yet, the highest logit at the root */
+    uint32_t batch; /* the next one */
+    uint32_t *heap; /* n: tokens of the last one that are not taken yet, the highest logit at the root */
     uint32_t heap_n;
     uint32_t *taken; /* n: tokens from the highest down */
     uint32_t taken_n;
@@ -49,11 +49,12 @@ enum psc_status psc_sampling_check(const struct psc_sampling *o, struct psc_erro
     if (!(o->min_p >= 0.0f && o->min_p <= 1.0f))
         return psc_fail(reterr, PSC_ERR_USAGE, "min-p is %g; it must be from 0 to 1", (double)o->min_p);
     if (!(o->repeat_penalty >= 0.0f && o->repeat_penalty <= FLT_MAX))
-        return psc_fail(reterr, PSC_ERR_USAGE, "the repeat penalty is %g; it must be above 0 (1 switches it off)",
+        return psc_fail(reterr, PSC_ERR_USAGE,
+                        "the repeat penalty is %g; it must be above 0 (1 switches it off)",
                         (double)o->repeat_penalty);
     if (o->repeat_window > PSC_REPEAT_WINDOW_MAX)
-        return psc_fail(reterr, PSC_ERR_USAGE, "the repeat window is %u tokens; at most %u fit", o->repeat_window,
-                        PSC_REPEAT_WINDOW_MAX);
+        return psc_fail(reterr, PSC_ERR_USAGE, "the repeat window is %u tokens; at most %u fit",
+                        o->repeat_window, PSC_REPEAT_WINDOW_MAX);
     return PSC_OK;
 }
 
@@ -209,7 +210,8 @@ static void cut(struct psc_sampler *s)
         double all = 0.0, sum = 0.0;
         for (uint32_t k = 0; o->top_k && k < left; k++)
             all += weight(s, s->taken[k], 1.0);
-        double enough = (double)o->top_p * (o->top_k ? all : psc_logits_weight(s->logits, s->n, s->highest, 1.0));
+        double enough =
+            (double)o->top_p * (o->top_k ? all : psc_logits_weight(s->logits, s->n, s->highest, 1.0));
         uint32_t k = 0;
         while (k < left && sum < enough && (k < s->taken_n || take(s)))
             sum += weight(s, s->taken[k++], 1.0);

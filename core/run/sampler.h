@@ -9,8 +9,8 @@
  *     5. min-p            of these, the ones at least min_p times as probable as the first
  *     6. temperature      of what is left, exp((logit - highest) / temperature), and one draw
  * Stages 4 and 5 look at the probabilities of the model (temperature 1), after the penalty, among what the stages
- * before them left. The draw takes exactly one number of the generator and walks what is left from the highest down; when
- * stages 3 to 5 are off, all tokens in order of their ids.
+ * before them left. The draw takes exactly one number of the generator and walks what is left from the highest down;
+ * when stages 3 to 5 are off, all tokens in order of their ids.
  *
  * Same logits, options, seed and accepted tokens: same token, on every machine. The generator is psc_random_next
  * (core/base/hash.h), the exponential function psc_exp (core/run/softmax.h, which also says what logits are refused);

@@ -20,27 +20,17 @@
 
 #include "core/plan/plan.h"
 #include "core/run/backend.h"
+#include "core/run/graph-key.h"
+#include "core/run/pool.h"
 #include "core/run/sink.h"
 
-#define PSC_CACHE_GRAPHS 8u
-
-enum psc_recycled { PSC_RECYCLED_KEPT, PSC_RECYCLED_ZEROED, PSC_RECYCLED_POISONED, PSC_RECYCLED_N };
-
-/* Identity of a graph: whatever selects topology, kernels or layout. Positions, token ids and the number of sequences
- * are data and stand nowhere here. Compared field by field. */
-struct psc_graph_key {
-    uint32_t n_tokens, n_out, n_ctx;
-    bool decode, explicit_span, kv_map, fuse_qkv, fuse_ffn;
-    enum psc_kv_format kv_format;
-    uint64_t assignment;      /* hash of the backend spec */
-    uint64_t weights_version; /* 1 */
-};
 /* Makes the graph of a key, assigned to backends and fused, in the arena. */
 typedef enum psc_status (*psc_graph_build_fn)(void *ctx, struct psc_arena *arena, const struct psc_graph_key *key,
                                               struct psc_graph **ret, struct psc_error *reterr);
 /* Weight of a name, or NULL. */
 typedef const struct psc_weight *(*psc_weight_fn)(void *ctx, const char *name);
 
+/* {0} is fine: pool planner, upstream, cpu with all cores, recycled bytes kept. */
 struct psc_session_options {
     const struct psc_planner *planner;   /* NULL: pool */
     struct psc_plan_options plan;
@@ -51,9 +41,10 @@ struct psc_session_options {
     bool replay;                         /* capture and replay where the backend can */
     unsigned call_faults;                /* enum psc_call_fault */
     uint64_t run_faults;                 /* enum psc_run_fault bits: defects of session and scheduler */
-    uint64_t budget;                     /* bytes a backend may use; UINT64_MAX: no explicit one */
+    bool has_budget;
+    uint64_t budget;                     /* bytes a backend may use for pool, staging and weights, when has_budget; else
+                                            three quarters of what the device reports as free, else no limit */
     uint32_t n_ctx;                      /* rows of every KV region; 0: as the graph's nodes say */
-    enum psc_kv_format kv_format;
     psc_weight_fn weight;
     void *weight_ctx;
 };
@@ -75,21 +66,28 @@ enum psc_run_fault {
 
 struct psc_session; /* opaque */
 
-/* apis: borrowed, in registry order; backends are opened when a graph first uses them (or by psc_session_open). */
+/* apis: borrowed, in registry order; backends are opened when a graph first uses them. */
 enum psc_status psc_session_new(const struct psc_backend_api *const *apis, uint32_t api_n,
                                 const struct psc_session_options *options, struct psc_session **ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_session_free(struct psc_session *s); /* NULL is fine */
 
-/* Makes the graph of the key current and mapped. On failure the cache, the mapping and the current graph are as before.
- * build may be NULL when the key is known to be cached. */
+/* Makes the graph of the key current and mapped. A graph that is current already stays as it is, inputs included; any other
+ * must be filled anew. On failure the cache, the mapping and the current graph are as before; only in `upstream` mode (and
+ * with fault h6) a cached graph that could not be mapped again is dropped. build may be NULL when the key is known
+ * to be cached. */
 enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_key *key, psc_graph_build_fn build, void *ctx,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* Fills an input of the current graph by name. n counts elements and must be the node's; words are bit patterns. */
 enum psc_status psc_session_fill(struct psc_session *s, const char *name, const void *words, uint64_t n,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
-/* Runs the current graph. Every input must have been filled since it was mapped. sink may be NULL. */
+/* The same for names that several inputs have, or none. */
+enum psc_status psc_session_fill_node(struct psc_session *s, psc_node node, const void *words, uint64_t n,
+                                      struct psc_error *reterr) PSC_MUST_CHECK;
+/* Runs the current graph. Every input that anybody reads must have been filled since it was mapped. An input may be left as
+ * it is from one execution to the next. sink may be NULL. A failure names node, op and backend, waits for all that is on
+ * its way, and leaves the session usable. */
 enum psc_status psc_session_execute(struct psc_session *s, const struct psc_sink *sink, struct psc_error *reterr) PSC_MUST_CHECK;
 /* Copies the node's window (its own bytes, not its buffer's). n counts 4-byte words and must be the node's. */
 enum psc_status psc_session_read(struct psc_session *s, psc_node node, void *words, uint64_t n,
@@ -106,11 +104,6 @@ const struct psc_plan *psc_session_plan(const struct psc_session *s);    /* of t
 uint32_t psc_session_backend_n(const struct psc_session *s);             /* as apis */
 /* The opened instance of a backend, for probes on its queue; NULL when it is not open. *ret_api is always set. */
 struct psc_backend *psc_session_backend(const struct psc_session *s, uint32_t backend, const struct psc_backend_api **ret_api);
-struct psc_pool_figures {
-    uint32_t buffers, idle, regions, staging;
-    uint64_t pool_bytes, live_bytes, peak_live_bytes, region_bytes, staging_bytes, weight_bytes, budget;
-    uint64_t allocs, generation;  /* backend allocations ever; the pool's generation grows with each buffer given out */
-};
 void psc_session_figures(const struct psc_session *s, uint32_t backend, struct psc_pool_figures *ret);
 struct psc_session_counters {
     uint64_t builds, reuses, uid;          /* of the graph cache; uid of the current graph */
@@ -119,19 +112,13 @@ struct psc_session_counters {
 };
 void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret);
 
-struct psc_pool_buffer {
-    uint32_t id, generation;
-    psc_address at;
-    uint64_t bytes;
-    enum psc_role role;       /* pool, persistent, staging */
-    char name[32];            /* "b9", "kv.3.k", "stage.24.cpu" */
-};
 uint32_t psc_session_buffer_n(const struct psc_session *s, uint32_t backend);
 void psc_session_buffer(const struct psc_session *s, uint32_t backend, uint32_t id, struct psc_pool_buffer *ret);
 struct psc_kv_info { uint32_t layers, rows; uint64_t width, row_bytes; enum psc_kv_format format; };
 void psc_session_kv(const struct psc_session *s, struct psc_kv_info *ret); /* of the first layer that has regions */
 
-/* For tests only: exchanges the addresses of two pool buffers behind the plan's back. */
-void psc_session_swap_addresses(struct psc_session *s, uint32_t backend, uint32_t a, uint32_t b);
+/* For tests only: exchanges two pool buffers of the same size behind the plan's back, in all that the current graph's
+ * nodes from `from` on are given (0: in fills and reads of the host too), until it is mapped again. */
+void psc_session_swap_addresses(struct psc_session *s, uint32_t backend, uint32_t a, uint32_t b, psc_node from);
 
 #endif

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF /* a fused multiplication and addition rounds once where the others round twice */
+#pragma STDC FP_CONTRACT                                                                                     \
+    OFF /* a fused multiplication and addition rounds once where the others round twice */
 #endif
 
 #define LOG2_E    0x1.71547652b82fep+0
@@ -17,16 +18,16 @@
 #define UNDERFLOW (-746.0) /* below this the result is 0 */
 #define BLOCK     256u
 
-/* A loop may run on wider vectors where the processor has them: the operations of each lane are the same, and so are the
- * bits. No fused multiply-add here: it would round differently. */
+/* A loop may run on wider vectors where the processor has them: the operations of each lane are the same, and so are
+ * the bits. No fused multiply-add here: it would round differently. */
 #if defined(__GNUC__) && defined(__x86_64__)
-#define WIDE __attribute__((target("avx2")))
+#define WIDE       __attribute__((target("avx2")))
 #define HAS_WIDE() __builtin_cpu_supports("avx2")
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE     static inline __attribute__((always_inline))
 #else
 #define WIDE
 #define HAS_WIDE() 0
-#define INLINE static inline
+#define INLINE     static inline
 #endif
 
 /* x = k ln 2 + r with |r| <= ln 2 / 2; e^x = 2^k e^r, and e^r by its series to r^13, whose rest is under 2^-57.
@@ -37,7 +38,8 @@ INLINE double exp_normal(double x)
     double k = shifted - ROUND;
     double r = (x - k * LN2_HIGH) - k * LN2_LOW;
     double r2 = r * r;
-    double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0; /* 1/12! and 1/13!; two chains wait less than one */
+    double even = 1.0 / 479001600.0,
+           odd = 1.0 / 6227020800.0; /* 1/12! and 1/13!; two chains wait less than one */
     even = even * r2 + 1.0 / 3628800.0;
     odd = odd * r2 + 1.0 / 39916800.0;
     even = even * r2 + 1.0 / 40320.0;
@@ -103,8 +105,8 @@ static enum psc_status fail_first(const float *logits, uint32_t n, struct psc_er
 {
     for (uint32_t i = 0; i < n; i++)
         if (!(logits[i] <= FLT_MAX))
-            return psc_fail(reterr, PSC_ERR_RUN, "logit %u of %u is %s; no token is chosen from such logits", i, n,
-                            isnan(logits[i]) ? "NaN" : "+infinity");
+            return psc_fail(reterr, PSC_ERR_RUN, "logit %u of %u is %s; no token is chosen from such logits",
+                            i, n, isnan(logits[i]) ? "NaN" : "+infinity");
     return psc_fail(reterr, PSC_ERR_RUN, "all %u logits are -infinity; no token can come", n);
 }
 

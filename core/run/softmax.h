@@ -1,10 +1,10 @@
 /* core/run/softmax.h: probabilities out of logits, the same bits on every machine.
  *
- * psc_exp is our own exponential function: additions and multiplications of IEEE doubles in a fixed order, so that no two
- * C libraries can disagree in the last bit; it is within one unit in the last place of the exact value.
+ * psc_exp is our own exponential function: additions and multiplications of IEEE doubles in a fixed order, so that no
+ * two C libraries can disagree in the last bit; it is within one unit in the last place of the exact value.
  *
- * A NaN or +infinity among logits is an error (PSC_ERR_RUN) that names the first one: the run went wrong, and a token picked
- * all the same would hide that. -infinity is a token that cannot come; if all are, that is an error too.
+ * A NaN or +infinity among logits is an error (PSC_ERR_RUN) that names the first one: the run went wrong, and a token
+ * picked all the same would hide that. -infinity is a token that cannot come; if all are, that is an error too.
  */
 #ifndef PSC_CORE_RUN_SOFTMAX_H
 #define PSC_CORE_RUN_SOFTMAX_H
@@ -17,7 +17,8 @@
 double psc_exp(double x); /* x <= 0, -infinity included */
 
 /* The highest logit; the errors above. n >= 1. */
-enum psc_status psc_logits_highest(const float *logits, uint32_t n, float *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_logits_highest(const float *logits, uint32_t n, float *ret,
+                                   struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* The sum over all n, in order of the ids, of e^((logit - highest) / temperature). */
 double psc_logits_weight(const float *logits, uint32_t n, float highest, double temperature);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes small model files with the gguf package, so that our reader and writer meet files of another hand.
 
-    python3 -m venv /tmp/v && /tmp/v/bin/pip install gguf numpy && /tmp/v/bin/python tests/golden/make-gguf.py
+    tests/golden/make-gguf.py      (needs the packages gguf and numpy; made with 0.19.0 and 2.4.6)
 
     small.gguf                         every type of value, tensors of seven types
     aligned.gguf                       general.alignment 64

@@ -5,8 +5,9 @@ decimal exponentials. Standard library only.
     make-sampler.py > tests/golden/sampler.txt
 
 Lines: `exp X RESULT` (hexadecimal doubles), `top N SEED: ID P ...`, and
-`sample N SEED TEMPERATURE TOP_K TOP_P MIN_P PENALTY WINDOW: TOKEN ...`, where the logits of draw j of a line come from the
-generator begun with SEED + j, spread over -SPREAD to SPREAD in steps that f32 holds exactly, and the sampler's seed is SEED."""
+`sample N SEED TEMPERATURE TOP_K TOP_P MIN_P PENALTY WINDOW: TOKEN ...`, where the logits of draw j of a line come from
+the generator begun with SEED + j, spread over -SPREAD to SPREAD in steps that f32 holds exactly; the sampler's seed is
+SEED."""
 import math
 import struct
 from decimal import Decimal, getcontext
@@ -101,14 +102,19 @@ def top_line(n, seed):
 
 
 print('# made by tests/golden/make-sampler.py')
-for x in [0.0, -2.0**-60, -1e-9, -0.1, -0.34, -0.35, -0.5, -1.0, -math.pi, -10.0, -40.25, -99.875, -345.6, -700.0, -707.9]:
+for x in [
+        0.0, -2.0**-60, -1e-9, -0.1, -0.34, -0.35, -0.5, -1.0, -math.pi, -10.0, -40.25, -99.875, -345.6, -700.0,
+        -707.9]:
     got = series(x)
     assert abs(Decimal(got) - exp(x)) <= exp(x) * Decimal(2)**-52, x
     print('exp', x.hex(), got.hex())
 for n, seed in [(1, 1), (3, 2), (5, 3), (6, 4), (255, 5), (256, 6), (257, 7), (1000, 8), (5000, 9)]:
     top_line(n, seed)
-for case in [(50, 100, 1.0, 0, 1.0, 0.0, 1.0, 0), (50, 200, 0.7, 0, 1.0, 0.0, 1.0, 0), (300, 300, 0.8, 40, 0.95, 0.05, 1.0, 0),
-             (300, 400, 1.5, 5, 1.0, 0.0, 1.0, 0), (300, 500, 1.0, 0, 0.5, 0.0, 1.0, 0), (300, 600, 1.0, 0, 1.0, 0.1, 1.0, 0),
-             (300, 700, 0.9, 0, 0.9, 0.02, 1.3, 8), (20, 800, 2.0, 10, 0.99, 0.0, 1.8, 64), (1, 900, 1.0, 0, 1.0, 0.0, 1.0, 0),
-             (300, 1000, 1.0, 0, 0.999, 0.0, 1.0, 0), (300, 1100, 1.0, 200, 1.0, 0.0, 0.5, 3)]:
+for case in [
+        (50, 100, 1.0, 0, 1.0, 0.0, 1.0, 0), (50, 200, 0.7, 0, 1.0, 0.0, 1.0, 0),
+        (300, 300, 0.8, 40, 0.95, 0.05, 1.0, 0), (300, 400, 1.5, 5, 1.0, 0.0, 1.0, 0),
+        (300, 500, 1.0, 0, 0.5, 0.0, 1.0, 0), (300, 600, 1.0, 0, 1.0, 0.1, 1.0, 0),
+        (300, 700, 0.9, 0, 0.9, 0.02, 1.3, 8), (20, 800, 2.0, 10, 0.99, 0.0, 1.8, 64),
+        (1, 900, 1.0, 0, 1.0, 0.0, 1.0, 0), (300, 1000, 1.0, 0, 0.999, 0.0, 1.0, 0),
+        (300, 1100, 1.0, 200, 1.0, 0.0, 0.5, 3)]:
     sample_line(*case, draws=40)

@@ -1,0 +1,210 @@
+#include "core/run/probe.h"
+
+#include "core/base/hash.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read as they lie");
+
+/* ---- hash ----------------------------------------------------------------------------------------------------------- */
+
+struct lanes {
+    uint64_t l[4];
+};
+
+static inline uint64_t step(uint64_t lane, const unsigned char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    lane = (lane ^ word) * PSC_PROBE_MULTIPLIER;
+    return lane ^ lane >> 32;
+}
+
+static inline struct lanes absorb(struct lanes s, const unsigned char *block)
+{
+    s.l[0] = step(s.l[0], block);
+    s.l[1] = step(s.l[1], block + 8);
+    s.l[2] = step(s.l[2], block + 16);
+    s.l[3] = step(s.l[3], block + 24);
+    return s;
+}
+
+static uint64_t chunk_hash(const unsigned char *at, uint64_t n, uint64_t index)
+{
+    struct lanes s = {{PSC_PROBE_SEED, PSC_PROBE_SEED * 2, PSC_PROBE_SEED * 3, PSC_PROBE_SEED * 4}};
+    for (; n >= 32; at += 32, n -= 32)
+        s = absorb(s, at);
+    if (n) {
+        unsigned char last[32] = {0};
+        memcpy(last, at, (size_t)n);
+        s = absorb(s, last);
+    }
+    uint64_t h = ((s.l[0] * PSC_PROBE_MULTIPLIER + s.l[1]) * PSC_PROBE_MULTIPLIER + s.l[2]) * PSC_PROBE_MULTIPLIER + s.l[3];
+    return psc_hash_mix(h + (index + 1) * PSC_PROBE_STEP);
+}
+
+uint64_t psc_probe_hash(const void *bytes, uint64_t n)
+{
+    const unsigned char *at = bytes;
+    uint64_t sum = n * PSC_PROBE_MULTIPLIER;
+    for (uint64_t i = 0, left = n; left; i++) {
+        uint64_t part = left < PSC_PROBE_CHUNK ? left : PSC_PROBE_CHUNK;
+        sum += chunk_hash(at, part, i);
+        at += part;
+        left -= part;
+    }
+    return psc_hash_mix(sum);
+}
+
+/* ---- statistics ----------------------------------------------------------------------------------------------------- */
+
+#define BLOCK 512u /* elements; a whole number of q8_0 blocks */
+
+typedef float v4 __attribute__((vector_size(16)));
+typedef int32_t i4 __attribute__((vector_size(16)));
+typedef float v4_at __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double d2 __attribute__((vector_size(16)));
+
+/* Running totals. sums: of x and of |x|, side by side so that both chains of additions share one instruction. */
+struct totals {
+    d2 sums;
+    float min, max;
+    uint64_t nonfinite;
+};
+
+/* The sums must be taken in order, so an element costs one addition's latency; the rest of the work hides behind it. */
+static d2 add_in_order(d2 sums, const float *x, uint64_t n)
+{
+    uint64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        v4 a = *(const v4_at *)(x + i), m = (v4)((i4)a & 0x7fffffff);
+        v4 lo = __builtin_shufflevector(a, m, 0, 4, 1, 5), hi = __builtin_shufflevector(a, m, 2, 6, 3, 7);
+        sums += __builtin_convertvector(__builtin_shufflevector(lo, lo, 0, 1), d2);
+        sums += __builtin_convertvector(__builtin_shufflevector(lo, lo, 2, 3), d2);
+        sums += __builtin_convertvector(__builtin_shufflevector(hi, hi, 0, 1), d2);
+        sums += __builtin_convertvector(__builtin_shufflevector(hi, hi, 2, 3), d2);
+    }
+    for (; i < n; i++)
+        sums += (d2){(double)x[i], fabs((double)x[i])};
+    return sums;
+}
+
+static v4 pick(i4 mask, v4 yes, v4 no)
+{
+    return (v4)(((i4)yes & mask) | ((i4)no & ~mask));
+}
+
+static void compare(struct totals *t, const float *x, uint64_t n)
+{
+    v4 min = {t->min, t->min, t->min, t->min}, max = {t->max, t->max, t->max, t->max};
+    i4 odd = {0};
+    uint64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        v4 a = *(const v4_at *)(x + i), m = (v4)((i4)a & 0x7fffffff);
+        min = pick(a < min, a, min);
+        max = pick(a > max, a, max);
+        odd += ~(m <= FLT_MAX);
+    }
+    t->nonfinite += (uint64_t)-(odd[0] + odd[1] + odd[2] + odd[3]);
+    for (int k = 0; k < 4; k++) {
+        t->min = min[k] < t->min ? min[k] : t->min;
+        t->max = max[k] > t->max ? max[k] : t->max;
+    }
+    for (; i < n; i++) {
+        t->min = x[i] < t->min ? x[i] : t->min;
+        t->max = x[i] > t->max ? x[i] : t->max;
+        t->nonfinite += !isfinite(x[i]);
+    }
+}
+
+
+static int32_t word_int(const void *bytes, uint64_t i)
+{
+    int32_t x;
+    memcpy(&x, (const unsigned char *)bytes + 4 * i, sizeof x);
+    return x;
+}
+
+/* Elements [at, at + n) as floats: where they lie, or decoded into `room`. at is a multiple of BLOCK. */
+static const float *floats_of(const void *bytes, enum psc_dtype dtype, uint64_t at, uint64_t n, float *room)
+{
+    const unsigned char *from = bytes;
+    if (dtype == PSC_F16)
+        psc_blocks_decode(PSC_W_F16, from + 2 * at, room, n);
+    else if (dtype == PSC_BF16)
+        psc_blocks_decode(PSC_W_BF16, from + 2 * at, room, n);
+    else if (dtype == PSC_Q8_0)
+        psc_blocks_decode(PSC_W_Q8_0, from + at / 32 * 34, room, (n + 31) / 32 * 32);
+    else if ((uintptr_t)from % sizeof(float) == 0)
+        return (const float *)(const void *)(from + 4 * at);
+    else
+        memcpy(room, from + 4 * at, (size_t)n * sizeof *room);
+    return room;
+}
+
+/* Vector lanes lose the order of zeros: the first one decides. */
+static float first_zero(const void *bytes, uint64_t n, enum psc_dtype dtype)
+{
+    float room[BLOCK];
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        uint64_t part = n - at < BLOCK ? n - at : BLOCK;
+        const float *x = floats_of(bytes, dtype, at, part, room);
+        for (uint64_t i = 0; i < part; i++)
+            if (x[i] == 0)
+                return x[i];
+    }
+    return 0;
+}
+
+static void float_stats(const void *bytes, uint64_t n, enum psc_dtype dtype, struct psc_probe_stats *ret)
+{
+    struct totals t = {.min = INFINITY, .max = -INFINITY};
+    float room[BLOCK];
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        uint64_t part = n - at < BLOCK ? n - at : BLOCK;
+        const float *x = floats_of(bytes, dtype, at, part, room);
+        compare(&t, x, part);
+        t.sums = add_in_order(t.sums, x, part);
+        for (uint64_t k = (at + ret->stride - 1) / ret->stride; k * ret->stride < at + part; k++)
+            ret->samples[k] = x[k * ret->stride - at];
+    }
+    ret->min = (double)(t.min == 0 ? first_zero(bytes, n, dtype) : t.min);
+    ret->max = (double)(t.max == 0 ? first_zero(bytes, n, dtype) : t.max);
+    ret->mean = t.sums[0] / (double)n;
+    ret->absmean = t.sums[1] / (double)n;
+    ret->nonfinite = t.nonfinite;
+}
+
+static void int_stats(const void *bytes, uint64_t n, struct psc_probe_stats *ret)
+{
+    int32_t min = INT32_MAX, max = INT32_MIN;
+    double sum = 0, abs_sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        int32_t x = word_int(bytes, i);
+        min = x < min ? x : min;
+        max = x > max ? x : max;
+        sum += x;
+        abs_sum += fabs((double)x);
+    }
+    ret->min = min, ret->max = max;
+    ret->mean = sum / (double)n;
+    ret->absmean = abs_sum / (double)n;
+    for (uint32_t k = 0; k < ret->sample_n; k++)
+        ret->samples[k] = (float)word_int(bytes, k * ret->stride);
+}
+
+void psc_probe_stats_of(const void *bytes, uint64_t n_elements, enum psc_dtype dtype, struct psc_probe_stats *ret)
+{
+    *ret = (struct psc_probe_stats){.n = n_elements, .stride = 1};
+    if (!n_elements)
+        return;
+    if (n_elements > PSC_PROBE_SAMPLES)
+        ret->stride = n_elements / PSC_PROBE_SAMPLES + (n_elements % PSC_PROBE_SAMPLES != 0);
+    ret->sample_n = (uint32_t)((n_elements - 1) / ret->stride + 1);
+    if (dtype == PSC_I32)
+        int_stats(bytes, n_elements, ret);
+    else
+        float_stats(bytes, n_elements, dtype, ret);
+}

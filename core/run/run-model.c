@@ -1,0 +1,299 @@
+#include "core/run/run-private.h"
+
+#include "core/base/mem.h"
+#include "core/base/utf8.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Where the run of a model stands. */
+struct going {
+    struct psc_runner *r;
+    struct psc_sampler *sampler;   /* owned */
+    struct psc_utf8_stream stream;
+    int32_t *words;                /* inputs under construction, in the runner's arena */
+    float *logits;                 /* the result's */
+    uint32_t vocab;
+    uint32_t position, step;       /* of the next token; forwards so far */
+    size_t token_cap;
+};
+
+/* ---- graphs ------------------------------------------------------------------------------------------------- */
+
+static enum psc_status build_cb(void *ctx, struct psc_arena *arena, const struct psc_graph_key *key,
+                                struct psc_graph **ret, struct psc_error *reterr)
+{
+    struct psc_runner *r = ctx;
+    uint32_t words = 0;
+    if (key->kv_format != PSC_KV_F32) {
+        enum psc_status status = psc_kv_row_words(key->kv_format, r->request->model->hyper.n_kv, &words, reterr);
+        if (status != PSC_OK)
+            return status;
+    }
+    struct psc_model_graph_options options = {
+        .n_tokens = key->n_tokens, .n_out = key->n_out, .n_ctx = key->n_ctx, .kv_inputs = r->request->kv_inputs,
+        .row_elems = words, .fuse_qkv = key->fuse_qkv, .fuse_ffn = key->fuse_ffn, .bias_rope_store = key->fuse_qkv,
+    };
+    return psc_model_graph_on(arena, r->request->model, &options, r->targets, r->target_n, &r->offload, ret, reterr);
+}
+
+static enum psc_status use_graph(struct going *g, uint32_t n_tokens, struct psc_error *reterr)
+{
+    struct psc_runner *r = g->r;
+    bool decode = n_tokens == 1;
+    struct psc_graph_key key = {
+        .n_tokens = n_tokens, .n_out = 1, .n_ctx = r->n_ctx, .decode = decode,
+        .explicit_span = r->request->kv_inputs == PSC_KV_SPAN, .kv_map = r->request->kv_inputs == PSC_KV_MAP,
+        .fuse_qkv = r->fuse_qkv, .fuse_ffn = r->fuse_ffn, .kv_format = r->request->kv_format,
+        .assignment = r->assignment, .weights_version = 1,
+    };
+    enum psc_status status = psc_session_use(r->session, &key, build_cb, r, reterr);
+    return status == PSC_OK ? psc_run_check_plan(r, false, reterr) : status;
+}
+
+/* ---- inputs --------------------------------------------------------------------------------------------------- */
+
+/* The words of one input for tokens [position, position + n). One sequence lies in the cells from 0 on. False for an
+ * input that no model has. */
+static bool input_words(const struct going *g, const char *name, const int32_t *tokens, uint32_t n, int32_t *to)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t position = (int32_t)(g->position + i);
+        if (!strcmp(name, "token_ids")) {
+            to[i] = tokens[i];
+        } else if (!strcmp(name, "positions") || !strcmp(name, "cells")) {
+            to[i] = position;
+        } else if (!strcmp(name, "seq_ids")) {
+            to[i] = 0;
+        } else if (!strcmp(name, "attn_span")) {
+            to[i] = 0;
+            to[n + i] = position + 1;
+        } else if (!strcmp(name, "kv_map")) {
+            memset(&to[(size_t)i * 2 * PSC_KV_MAP_RUNS], 0, 2 * PSC_KV_MAP_RUNS * sizeof *to);
+            to[(size_t)i * 2 * PSC_KV_MAP_RUNS + 1] = position + 1;
+        } else if (!strcmp(name, "tail_ids")) {
+            to[0] = (int32_t)n - 1;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum psc_status fill_inputs(struct going *g, const int32_t *tokens, uint32_t n, struct psc_error *reterr)
+{
+    const struct psc_graph *graph = psc_session_graph(g->r->session);
+    bool no_tail = g->r->request->session.run_faults >> PSC_RUN_L17 & 1;
+    enum psc_status status = PSC_OK;
+    for (uint32_t k = 0; status == PSC_OK && k < graph->input_n; k++) {
+        psc_node i = graph->inputs[k];
+        const char *name = graph->nodes[i].name;
+        if (no_tail && !strcmp(name, "tail_ids"))
+            continue;
+        if (!input_words(g, name, tokens, n, g->words))
+            return psc_fail(reterr, PSC_ERR_GRAPH, "the graph has an input %.60s, which nobody knows how to fill", name);
+        status = psc_run_fill(g->r, i, g->words, graph->nodes[i].elements, reterr);
+    }
+    return status;
+}
+
+/* ---- one forward ------------------------------------------------------------------------------------------------ */
+
+static enum psc_status read_logits(struct going *g, struct psc_error *reterr)
+{
+    struct psc_runner *r = g->r;
+    psc_node out = psc_session_graph(r->session)->outputs[0];
+    enum psc_status status = psc_session_read(r->session, out, g->logits, g->vocab, reterr);
+    if (status == PSC_OK && r->request->logits && !r->request->logits(r->request->ctx, g->step, g->logits, g->vocab))
+        status = psc_fail(reterr, PSC_ERR_IO, "the logits of step %" PRIu32 " could not be written", g->step);
+    return status;
+}
+
+/* The text of one token by itself, for the trace. */
+static enum psc_status token_text(const struct psc_runner *r, int32_t token, struct psc_text *to, struct psc_error *reterr)
+{
+    size_t n = 0;
+    const char *bytes = r->request->tokenizer ? psc_tokenizer_bytes(r->request->tokenizer, (uint32_t)token, &n) : NULL;
+    if (bytes)
+        psc_utf8_lossy(bytes, n, to);
+    return to->failed ? psc_fail_nomem(reterr) : PSC_OK;
+}
+
+/* is_decode: `tokens` is one token that was generated. */
+static enum psc_status record_step(struct going *g, bool is_decode, int32_t token, struct psc_error *reterr)
+{
+    struct psc_logit top[PSC_LOGITS_TOP_N];
+    struct psc_text text = {0};
+    uint32_t top_n = 0;
+    enum psc_status status = PSC_OK;
+    if (!g->r->recorder)
+        return PSC_OK;
+    /* logits that are no numbers have no top five; the sampler says so */
+    if (psc_logits_top(g->logits, g->vocab, top, &top_n, NULL) != PSC_OK)
+        top_n = 0;
+    if (is_decode)
+        status = token_text(g->r, token, &text, reterr);
+    if (status == PSC_OK)
+        status = psc_recorder_step(g->r->recorder, is_decode, token, psc_text_str(&text), top, top_n, reterr);
+    psc_text_release(&text);
+    return status;
+}
+
+static enum psc_status forward(struct going *g, const char *kind, const int32_t *tokens, uint32_t n,
+                               struct psc_error *reterr)
+{
+    struct psc_runner *r = g->r;
+    bool is_decode = kind[0] == 'd';
+    enum psc_status status = use_graph(g, n, reterr);
+    if (status == PSC_OK && r->recorder)
+        status = psc_recorder_phase(r->recorder, kind, reterr);
+    if (status == PSC_OK)
+        status = fill_inputs(g, tokens, n, reterr);
+    if (status == PSC_OK)
+        status = psc_run_execute(r, is_decode ? NULL : kind, &r->result->cancelled, reterr);
+    if (status != PSC_OK || r->result->cancelled)
+        return status;
+    status = read_logits(g, reterr);
+    if (status == PSC_OK)
+        status = record_step(g, is_decode, tokens[0], reterr);
+    g->position += n;
+    g->step++;
+    return status;
+}
+
+/* ---- prefill and decode ------------------------------------------------------------------------------------------- */
+
+static enum psc_status prefill(struct going *g, struct psc_error *reterr)
+{
+    const struct psc_run_request *q = g->r->request;
+    struct psc_run_result *to = g->r->result;
+    uint32_t chunk = q->chunk && q->chunk < q->prompt_n ? q->chunk : q->prompt_n;
+    enum psc_status status = PSC_OK;
+    double begin = psc_run_clock();
+    for (uint32_t at = 0; status == PSC_OK && !to->cancelled && at < q->prompt_n; at += chunk) {
+        uint32_t n = q->prompt_n - at < chunk ? q->prompt_n - at : chunk;
+        status = use_graph(g, n, reterr);
+        if (status == PSC_OK) /* chunks have about as many nodes each */
+            g->r->total = (uint64_t)psc_session_graph(g->r->session)->n * ((q->prompt_n + chunk - 1) / chunk);
+        if (status == PSC_OK)
+            status = forward(g, "prefill", q->prompt + at, n, reterr);
+        if (status == PSC_OK && !to->cancelled)
+            to->prefill_tokens += n;
+    }
+    to->prefill_seconds = psc_run_clock() - begin;
+    for (uint32_t i = 0; i < q->prompt_n && g->sampler; i++)
+        psc_sampler_accept(g->sampler, (uint32_t)q->prompt[i]);
+    return status;
+}
+
+static bool is_stop(const struct psc_run_request *q, uint32_t token)
+{
+    for (uint32_t i = 0; i < q->stop_n; i++)
+        if (q->stop[i] == (int32_t)token)
+            return true;
+    return !q->ignore_stop && q->tokenizer && psc_tokenizer_is_stop(q->tokenizer, token);
+}
+
+static enum psc_status take_token(struct going *g, uint32_t token, struct psc_error *reterr)
+{
+    const struct psc_run_request *q = g->r->request;
+    struct psc_run_result *to = g->r->result;
+    size_t from = to->text.n, n = 0;
+    if (!psc_grow(&to->tokens, (size_t)to->token_n + 1, &g->token_cap, sizeof *to->tokens))
+        return psc_fail_nomem(reterr);
+    to->tokens[to->token_n++] = (int32_t)token;
+    psc_sampler_accept(g->sampler, token);
+    const char *bytes = q->tokenizer ? psc_tokenizer_bytes(q->tokenizer, token, &n) : NULL;
+    if (bytes)
+        psc_utf8_stream_feed(&g->stream, bytes, n, &to->text);
+    if (to->text.failed)
+        return psc_fail_nomem(reterr);
+    if (q->token)
+        q->token(q->ctx, (int32_t)token, psc_text_str(&to->text) + from, to->text.n - from);
+    if (q->progress)
+        q->progress(q->ctx, "decode", to->token_n, q->n_predict);
+    return PSC_OK;
+}
+
+static enum psc_status decode(struct going *g, struct psc_error *reterr)
+{
+    const struct psc_run_request *q = g->r->request;
+    struct psc_run_result *to = g->r->result;
+    enum psc_status status = PSC_OK;
+    while (status == PSC_OK && !to->cancelled && to->token_n < q->n_predict) {
+        uint32_t token;
+        status = psc_sampler_next(g->sampler, g->logits, &token, reterr);
+        if (status != PSC_OK)
+            break;
+        to->stopped = is_stop(q, token);
+        if (to->stopped)
+            break;
+        status = take_token(g, token, reterr);
+        to->cancelled = to->cancelled || (q->cancelled && q->cancelled(q->ctx));
+        if (status != PSC_OK || to->cancelled || to->token_n == q->n_predict)
+            break;
+        double begin = psc_run_clock();
+        status = forward(g, "decode", &to->tokens[to->token_n - 1], 1, reterr);
+        to->decode_seconds += psc_run_clock() - begin;
+    }
+    size_t from = to->text.n;
+    psc_utf8_stream_end(&g->stream, &to->text);
+    if (q->token && to->text.n > from)
+        q->token(q->ctx, -1, psc_text_str(&to->text) + from, to->text.n - from);
+    return status == PSC_OK && to->text.failed ? psc_fail_nomem(reterr) : status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+
+static enum psc_status check_request(const struct psc_runner *r, struct psc_error *reterr)
+{
+    const struct psc_run_request *q = r->request;
+    uint32_t vocab = q->model->hyper.n_vocab;
+    uint64_t last = (uint64_t)q->prompt_n + (q->n_predict ? q->n_predict - 1 : 0); /* one past the last position */
+    bool unbounded = q->session.run_faults >> PSC_RUN_L15 & 1;
+    if (!q->prompt_n)
+        return psc_fail(reterr, PSC_ERR_USAGE, "the prompt has no token; a model needs at least one");
+    for (uint32_t i = 0; i < q->prompt_n; i++)
+        if (q->prompt[i] < 0 || (uint32_t)q->prompt[i] >= vocab)
+            return psc_fail(reterr, PSC_ERR_USAGE, "token %" PRIu32 " of the prompt is %" PRId32 "; the model knows 0 to %" PRIu32,
+                            i, q->prompt[i], vocab - 1);
+    if (last > r->n_ctx && !unbounded)
+        return psc_fail(reterr, PSC_ERR_USAGE,
+                        "%" PRIu32 " tokens of the prompt and %" PRIu32 " more reach position %" PRIu64 ", n_ctx is %" PRIu32
+                        "%s", q->prompt_n, q->n_predict, last - 1, r->n_ctx,
+                        last <= q->model->hyper.n_ctx_max ? ": ask for a larger n_ctx" : ", and the model was made for no more");
+    return PSC_OK;
+}
+
+static enum psc_status make_room(struct going *g, struct psc_error *reterr)
+{
+    struct psc_runner *r = g->r;
+    const struct psc_run_request *q = r->request;
+    struct psc_sampling sampling = q->sampling;
+    if (sampling.top_p == 0)
+        sampling.top_p = 1;
+    if (sampling.repeat_penalty == 0)
+        sampling.repeat_penalty = 1;
+    g->vocab = q->model->hyper.n_vocab;
+    g->words = psc_arena_alloc(&r->arena, (size_t)q->prompt_n * 2 * PSC_KV_MAP_RUNS, sizeof *g->words);
+    g->logits = psc_alloc0(g->vocab, sizeof *g->logits);
+    r->result->logits = g->logits;
+    r->result->logit_n = g->vocab;
+    if (!g->words || !g->logits)
+        return psc_fail_nomem(reterr);
+    return psc_sampler_new(&sampling, g->vocab, &g->sampler, reterr);
+}
+
+enum psc_status psc_run_model(struct psc_runner *r, struct psc_error *reterr)
+{
+    struct going g = {.r = r};
+    enum psc_status status = check_request(r, reterr);
+    if (status == PSC_OK)
+        status = make_room(&g, reterr);
+    if (status == PSC_OK)
+        status = prefill(&g, reterr);
+    if (status == PSC_OK && !r->result->cancelled)
+        status = decode(&g, reterr);
+    psc_sampler_free(g.sampler);
+    return status;
+}

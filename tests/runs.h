@@ -1,0 +1,60 @@
+/* tests/runs.h: sessions over the doubles, graphs from text, and a listener that keeps what it is told.
+ *
+ *     struct psc_session *s = run_session(NULL);               hardened, pool
+ *     run_use(s, graph, 1);                                    key by a number
+ *     run_fill_f32(s, "x", (float[]){1, 2, 3, 4}, 4);
+ *     run_execute(s, NULL);
+ *     run_expect(s, graph, "o", (float[]){...}, 4, 0.0005)
+ *
+ * Every function aborts the test on an error that it does not return.
+ */
+#ifndef PSC_TESTS_RUNS_H
+#define PSC_TESTS_RUNS_H
+
+#include "core/run/session.h"
+#include "tests/double.h"
+
+struct psc_session_options run_options(void); /* hardened, the doubles */
+struct psc_session *run_session(const struct psc_session_options *options);
+struct psc_session *run_session_on(const struct psc_session_options *options, const struct psc_backend_api *const *apis, uint32_t n);
+
+struct psc_graph_key run_key(uint32_t number);
+/* A builder that gives the graph that ctx points to. */
+enum psc_status run_build_cb(void *ctx, struct psc_arena *arena, const struct psc_graph_key *key, struct psc_graph **ret,
+                             struct psc_error *reterr);
+void run_use(struct psc_session *s, const struct psc_graph *graph, uint32_t number);
+void run_fill_f32(struct psc_session *s, const char *name, const float *values, uint64_t n);
+void run_fill_i32(struct psc_session *s, const char *name, const int32_t *values, uint64_t n);
+/* Fills every input with words that follow from the seed; i32 inputs get 0 .. n - 1 modulo `below`. */
+void run_fill_all(struct psc_session *s, uint64_t seed, uint32_t below);
+void run_execute(struct psc_session *s, const struct psc_sink *sink);
+/* The node's numbers; g_free. */
+float *run_read(struct psc_session *s, const char *name);
+void run_expect(struct psc_session *s, const char *name, const float *values, uint64_t n, double within);
+bool run_differs(struct psc_session *s, const char *name, const float *values, uint64_t n);
+void run_fails(enum psc_status status, const struct psc_error *error, enum psc_status expected, const char *const *words);
+
+/* ---- listening */
+struct run_heard {
+    struct psc_session *session;
+    struct psc_event *events;         /* GLib memory, in order */
+    struct psc_located *places;
+    uint32_t event_n, event_cap;
+    struct psc_kv_access *rows;
+    uint32_t row_n, row_cap;
+    uint32_t begun, ended, split_ends;
+    enum psc_status status;           /* of the last end */
+    bool values;                      /* copies every node's window after it ran */
+    uint32_t **value;                 /* [graph->n] */
+    struct psc_sink sink;
+};
+void run_listen(struct run_heard *heard, bool values);
+void run_heard_clear(struct run_heard *heard); /* forgets, ready for another execution */
+void run_heard_release(struct run_heard *heard);
+/* The recorded events as a story over the plan's values and the pools' buffers, in the arena. */
+struct psc_story *run_story(const struct run_heard *heard, struct psc_arena *arena);
+/* Names the first difference between what was heard and what the plan lowers to, up to buffer ids and generations;
+ * NULL when there is none. g_free. */
+char *run_compare(const struct run_heard *heard);
+
+#endif
