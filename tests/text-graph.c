@@ -7,6 +7,7 @@ struct line {
     char *name, *op, *backend;
     uint64_t shape[4], offset;
     int32_t layer;
+    enum psc_dtype dtype;
     struct psc_params params;
     GArray *src; /* of psc_node */
 };
@@ -39,6 +40,16 @@ static void read_word(GHashTable *names, const char *word, struct line *line)
         g_free(line->backend), line->backend = g_strdup(word + 1);
     else if (g_str_has_prefix(word, "axis="))
         line->params.dim = (int32_t)g_ascii_strtoll(word + 5, NULL, 10);
+    else if (g_str_has_prefix(word, "scale="))
+        line->params.scale = (float)g_ascii_strtod(word + 6, NULL), line->params.has_scale = true;
+    else if (g_str_has_prefix(word, "row="))
+        line->params.row_elems = g_ascii_strtoull(word + 4, NULL, 10), line->params.n_embd = line->shape[0];
+    else if (g_str_has_prefix(word, "weight="))
+        line->params.weight = g_intern_string(word + 7);
+    else if (g_str_has_prefix(word, "bias="))
+        line->params.bias[0] = g_intern_string(word + 5);
+    else if (!strcmp(word, "i32"))
+        line->dtype = PSC_I32;
     else {
         psc_node node = look_up(names, word);
         g_array_append_val(line->src, node);
@@ -52,7 +63,7 @@ static psc_node add_node(struct psc_builder *b, const struct line *line)
     psc_builder_set_backend(b, line->backend);
     psc_builder_set_layer(b, line->layer);
     if (op == PSC_OP_INPUT)
-        return psc_builder_input(b, line->name, PSC_F32, line->shape[0], line->shape[1]);
+        return psc_builder_input(b, line->name, line->dtype, line->shape[0], line->shape[1]);
     if (op == PSC_OP_VIEW)
         return psc_builder_view(b, line->name, src[0], line->offset, line->shape[0], line->shape[1]);
     return psc_builder_node(b, line->name, op, src, line->src->len, PSC_F32, line->shape, &line->params);

@@ -6,9 +6,12 @@
  *     g: silu 2 v @metal      on another backend (default cpu)
  *     s: kvcache_store 64 x x #0      of layer 0
  *     c: concat 8x2 a b axis=1
+ *     i: input 3 i32          an index; everything else is f32
+ *     m: matmul 8 x weight=w bias=b, q: scale 4 x scale=2
+ *     s: kvcache_store 64x9 x x i row=17 #0    rows of 17 words
  *     out g v                 outputs
  *
- * All tensors are f32. Blank lines are skipped; a line that makes no sense aborts the test.
+ * Blank lines are skipped; a line that makes no sense aborts the test.
  */
 #ifndef PSC_TESTS_TEXT_GRAPH_H
 #define PSC_TESTS_TEXT_GRAPH_H

@@ -61,6 +61,35 @@ size_t test_count_end(void)
     return the_counter.alive;
 }
 
+static struct { long budget; bool failed; } the_failure;
+
+static void *failing_hook(void *ctx, void *ptr, size_t size)
+{
+    (void)ctx;
+    if (!size) {
+        free(ptr);
+        return NULL;
+    }
+    if (the_failure.budget-- == 0) {
+        the_failure.failed = true;
+        return NULL;
+    }
+    return realloc(ptr, size);
+}
+
+void test_fail_begin(long nth)
+{
+    the_failure.budget = nth;
+    the_failure.failed = false;
+    psc_mem_set_hook(failing_hook, NULL);
+}
+
+bool test_fail_end(void)
+{
+    psc_mem_set_hook(NULL, NULL);
+    return the_failure.failed;
+}
+
 static char *path_under(const char *variable, const char *relative)
 {
     const char *root = g_getenv(variable);

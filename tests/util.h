@@ -16,6 +16,11 @@ unsigned test_oom_loop(test_oom_fn operation, void *data);
 void test_count_begin(void);
 size_t test_count_end(void);
 
+/* Between these two the nth allocation fails, n = 0, 1 ...; blocks from before may be freed. True when one did fail. For
+ * objects that live on across the failure. */
+void test_fail_begin(long nth);
+bool test_fail_end(void);
+
 /* Path of a file in the source tree / in the shared folder; free with g_free. The shared one is NULL when
  * the folder or file is not there: then call g_test_skip. */
 char *test_source_path(const char *relative);

@@ -29,11 +29,16 @@ struct psc_located {
 struct psc_session;
 struct psc_sink {
     void *ctx;
-    /* A graph has been mapped and is about to execute; step counts executions of the session from 0. */
+    /* The current graph is about to execute; step counts executions of the session from 0. */
     enum psc_status (*begin)(void *ctx, struct psc_session *session, uint32_t step, struct psc_error *reterr);
     /* One event. event->buffer is the id in the pool of backend `at->backend`; value indices: node index for node values,
-     * graph->n + 2 * layer + (0 K, 1 V) for regions, and the staging copies after these in order of plan->copies. */
+     * graph->n + 2 * layer + (0 K, 1 V) for regions, then the staging copies in order of plan->copies, then the windows that
+     * moves read, as psc_plan_lower numbers them. Events of one execution count from 0: the peer of a wait is the
+     * number of its enqueue event. They come in the order of core/event/event.h:
+     *   fill      of inputs that were filled since the execution before: one without any is a second run over the same inputs
+     *   export    of every output, when all is synchronised; buffer PSC_NONE (and backend PSC_BACKEND_NONE) when it has none */
     void (*event)(void *ctx, const struct psc_event *event, const struct psc_located *at);
+    /* Before the rows events of its node. Rows that no input names (an index that is computed) are all rows. */
     void (*rows)(void *ctx, const struct psc_kv_access *access);
     /* Around each kernel, before and after it is launched: the place to queue probes on `api`/`b`. */
     enum psc_status (*before)(void *ctx, const struct psc_backend_api *api, struct psc_backend *b, const struct psc_call *call,
@@ -42,7 +47,7 @@ struct psc_sink {
                              struct psc_error *reterr);
     /* The last node of a split has been launched, before it is submitted: captures at the end of a split. */
     enum psc_status (*split_end)(void *ctx, const struct psc_split *split, struct psc_error *reterr);
-    /* All is synchronised: results of probes are there. status says how it ended. */
+    /* All is synchronised: results of probes are there. status says how it ended. Always called when begin went well. */
     enum psc_status (*end)(void *ctx, enum psc_status status, struct psc_error *reterr);
 };
 
