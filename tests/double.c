@@ -12,7 +12,7 @@ struct double_control double_control = {.fail_alloc = -1};
 void double_reset(void)
 {
     double_control = (struct double_control){
-        .fail_alloc = -1, .fail_launch = -1, .fail_enqueue = -1, .fail_await = -1, .fail_submit = -1,
+        .fail_alloc = -1, .fail_encode = -1, .fail_launch = -1, .fail_enqueue = -1, .fail_await = -1, .fail_submit = -1,
         .fail_capture_end = -1, .fail_replay = -1, .query = PSC_QUERY_NO_DEVICE,
     };
 }
@@ -307,6 +307,8 @@ static enum psc_status push(struct psc_backend *b, const struct command *command
 static enum psc_status d_launch(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr)
 {
     struct command command = {.kind = COMMAND_CALL, .call = *call};
+    if (fails(&double_control.fail_encode))
+        return psc_fail(reterr, PSC_ERR_IO, "the kernel was refused");
     if (call->in_n > 8)
         return psc_fail(reterr, PSC_ERR_UNAVAILABLE, "the double takes 8 operands");
     for (uint32_t k = 0; k < call->in_n; k++)

@@ -17,7 +17,7 @@
 struct double_control {
     bool mix;
     bool declines_copies;
-    long fail_alloc, fail_launch, fail_enqueue, fail_await, fail_submit, fail_capture_end, fail_replay;
+    long fail_alloc, fail_encode /* when handed over */, fail_launch /* when it runs */, fail_enqueue, fail_await, fail_submit, fail_capture_end, fail_replay;
     enum psc_query query;       /* of metal and cuda */
     uint64_t free_bytes;
     uint64_t allocs, frees, launches, submits, captures, replays, dropped, aborted; /* counted */
