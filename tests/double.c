@@ -278,6 +278,8 @@ static enum psc_status carry_out(struct psc_backend *b, const struct command *co
         return PSC_OK;
     case COMMAND_SNAPSHOT:
         flight = find_flight(b, command->ticket);
+        if (!flight) /* given up meanwhile */
+            return PSC_OK;
         memcpy(flight->bounce, host(command->from), command->bytes);
         flight->taken = true;
         return PSC_OK;

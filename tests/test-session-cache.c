@@ -233,8 +233,8 @@ static uint64_t budget_when(enum psc_query query, uint64_t reported, bool explic
     double_control.query = query;
     double_control.free_bytes = reported;
     struct psc_session *s = run_session(&options);
-    enum psc_status status = use(s, text_graph(&arena, "x: input 4 @metal\ny: silu 4 x @metal\nout y\n"), 1, &error);
-    struct psc_pool_figures f = figures(s, 1);
+    enum psc_status status = use(s, text_graph(&arena, "x: input 4 @cuda\ny: silu 4 x @cuda\nout y\n"), 1, &error);
+    struct psc_pool_figures f = figures(s, 2);
     g_assert_cmpint(status, ==, f.budget ? PSC_OK : PSC_ERR_TOO_BIG);
     *ret_failed = f.query_failed;
     psc_session_free(s);

@@ -24,11 +24,12 @@ bool psc_recycled_parse(const char *text, enum psc_recycled *ret)
 
 /* ---- opening -------------------------------------------------------------------------------------------- */
 
-/* A failed question is no budget of nothing; a measured zero is. */
+/* A failed question is no budget of nothing; a measured zero is. The host's own memory has no budget but an explicit
+ * one: its system gives it out. */
 static uint64_t find_budget(struct psc_pool *pool, uint64_t budget)
 {
     uint64_t unused = 0, total = 0;
-    if (budget != UINT64_MAX)
+    if (budget != UINT64_MAX || pool->api->is_host)
         return budget;
     switch (pool->api->memory ? pool->api->memory(pool->backend, &unused, &total) : PSC_QUERY_NO_DEVICE) {
     case PSC_QUERY_REPORTED:

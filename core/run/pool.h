@@ -78,7 +78,8 @@ struct psc_pool {
     struct psc_pool_figures figures;
 };
 
-/* Opens the backend. budget: explicit, or UINT64_MAX: three quarters of what the device reports free, else none. */
+/* Opens the backend. budget: explicit, or UINT64_MAX: three quarters of what a device with memory of its own reports as
+ * free, else none. */
 enum psc_status psc_pool_open(struct psc_pool *pool, const struct psc_backend_api *api,
                               const struct psc_backend_config *config, enum psc_recycled recycled, uint64_t budget,
                               struct psc_error *reterr) PSC_MUST_CHECK;

@@ -247,14 +247,14 @@ static enum psc_status synchronise(struct run *r, struct psc_error *reterr)
     return first;
 }
 
-/* Nothing may be on its way when the session is used again. */
+/* Nothing may be on its way when the session is used again; what a failed run recorded or warmed counts for nothing. */
 static void abandon(struct run *r)
 {
     if (r->window) {
         r->window->api->capture_abort(r->window->backend);
         r->s->capture_off = true;
-        psc_replay_drop(r->s, r->mapped);
     }
+    psc_replay_drop(r->s, r->mapped);
     (void)!psc_copy_drain(&r->copying, NULL);
     (void)!synchronise(r, NULL);
 }

@@ -43,7 +43,8 @@ struct psc_session_options {
     uint64_t run_faults;                 /* enum psc_run_fault bits: defects of session and scheduler */
     bool has_budget;
     uint64_t budget;                     /* bytes a backend may use for pool, staging and weights, when has_budget; else
-                                            three quarters of what the device reports as free, else no limit */
+                                            three quarters of what a device with memory of its own reports as free, else
+                                            no limit */
     uint32_t n_ctx;                      /* rows of every KV region; 0: as the graph's nodes say */
     psc_weight_fn weight;
     void *weight_ctx;
