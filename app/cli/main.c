@@ -20,7 +20,8 @@ int main(int argc, char **argv)
 {
     static enum cli_exit (*const run[CLI_COMMAND_N])(struct cli_options *) = {
         [CLI_INFO] = cli_info,     [CLI_PLAN] = cli_plan,     [CLI_CHECK] = cli_check,
-        [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render, [CLI_MODEL] = cli_model, [CLI_PLAY] = cli_play,
+        [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render, [CLI_MODEL] = cli_model,
+        [CLI_RUN] = cli_run,       [CLI_BENCH] = cli_bench,   [CLI_PLAY] = cli_play,
     };
     struct cli_options options;
     struct psc_error error = {0};

@@ -9,7 +9,7 @@
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static bool parse_u64(const char *s, uint64_t *ret)
+bool cli_parse_whole(const char *s, uint64_t *ret)
 {
     uint64_t n = 0;
     if (!*s)
@@ -73,7 +73,7 @@ static bool set_help(struct cli_options *o, const char *v) { (void)v; return o->
 static bool set_u32(const char *v, uint32_t *ret, bool *ret_has)
 {
     uint64_t n;
-    if (!parse_u64(v, &n) || n >= UINT32_MAX)
+    if (!cli_parse_whole(v, &n) || n >= UINT32_MAX)
         return false;
     *ret = (uint32_t)n;
     return *ret_has = true;
@@ -90,7 +90,7 @@ static bool set_step(struct cli_options *o, const char *v) { return set_u32(v, &
 static bool set_at(struct cli_options *o, const char *v)
 {
     uint64_t n = 1;
-    if (strcmp(v, "-1") && (!parse_u64(v, &n) || n > INT32_MAX))
+    if (strcmp(v, "-1") && (!cli_parse_whole(v, &n) || n > INT32_MAX))
         return false;
     o->at = *v == '-' ? -1 : (int32_t)n;
     return o->has_at = true;
@@ -101,7 +101,7 @@ static bool set_max_peak(struct cli_options *o, const char *v)
 }
 static bool set_max_buffers(struct cli_options *o, const char *v)
 {
-    return o->has_max_buffers = parse_u64(v, &o->max_buffers);
+    return o->has_max_buffers = cli_parse_whole(v, &o->max_buffers);
 }
 
 static bool set_planner(struct cli_options *o, const char *v)
@@ -160,13 +160,13 @@ static bool set_backend(struct cli_options *o, const char *v)
 }
 static bool set_tokens(struct cli_options *o, const char *v)
 {
-    return for_model(o, "--tokens", parse_u64(v, &o->tokens) && o->tokens && o->tokens <= UINT32_MAX);
+    return for_model(o, "--tokens", cli_parse_whole(v, &o->tokens) && o->tokens && o->tokens <= UINT32_MAX);
 }
 static bool set_n_ctx(struct cli_options *o, const char *v)
 {
-    return for_model(o, "--n-ctx", parse_u64(v, &o->n_ctx) && o->n_ctx && o->n_ctx <= UINT32_MAX);
+    return for_model(o, "--n-ctx", cli_parse_whole(v, &o->n_ctx) && o->n_ctx && o->n_ctx <= UINT32_MAX);
 }
-static bool set_seed(struct cli_options *o, const char *v) { return for_model(o, "--seed", parse_u64(v, &o->seed)); }
+static bool set_seed(struct cli_options *o, const char *v) { return for_model(o, "--seed", cli_parse_whole(v, &o->seed)); }
 static bool set_no_fuse_qkv(struct cli_options *o, const char *v)
 {
     (void)v;
@@ -233,6 +233,8 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
     [CLI_PLAN] = {"plan", "FILE", "Where every tensor of a phase lives: buffers, figures, reasons."},
     [CLI_CHECK] = {"check", "FILE", "Is any read wrong, and whose values were recorded?"},
     [CLI_EXPORT] = {"export", "FILE -o OUT --format FORMAT", "Write the file, or a plan of it, in another format."},
+    [CLI_RUN] = {"run", "FILE [-p TEXT | --fill NAME=1,2,3 ...]", "Run a model or a graph here, and record what happens."},
+    [CLI_BENCH] = {"bench", "FILE", "How fast a model reads a prompt (pp) and generates (tg)."},
     [CLI_RENDER] = {"render", "FILE -o OUT.png|svg|pdf", "Draw a phase as the window does; no display is needed."},
     [CLI_PLAY] = {"play", "SCENARIO", "Play a scenario step by step and answer what it asks."},
 };
@@ -240,9 +242,10 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
 #define IN(c) CLI_IN(c)
 #define EVERY (IN(CLI_COMMAND_N) - 1)
 #define PLANNING CLI_PLANNING
+#define RUNNING (IN(CLI_RUN) | IN(CLI_BENCH))
 
-const struct cli_option cli_option_table[] = {
-    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY), set_json, NULL, "one JSON object for machines"},
+static const struct cli_option table[] = {
+    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY) | RUNNING, set_json, NULL, "one JSON object for machines"},
     {"-o", "OUT", IN(CLI_EXPORT) | IN(CLI_RENDER), set_out, "a file name", "the file to write"},
     {"--format", "FORMAT", IN(CLI_EXPORT), set_format,
      "minfer-graph, minfer-trace, plan, csv or gguf", "minfer-graph, minfer-trace, plan, csv; of a preset also gguf"},
@@ -252,7 +255,7 @@ const struct cli_option cli_option_table[] = {
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
-    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER), set_phase, "a phase number from 0, prefill or decode",
+    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER) | IN(CLI_RUN), set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; default 0"},
     {"--phase", "N", IN(CLI_CHECK), set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; default all, with --plan 0"},
@@ -260,27 +263,29 @@ const struct cli_option cli_option_table[] = {
      "the phase, or prefill or decode; else 0, of a trace all"},
     {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER), set_plan_file, "a file name",
      "take the places from this file instead of planning"},
-    {"--planner", "NAME", PLANNING, set_planner, "pool or naive", "pool or naive; default pool"},
-    {"--mode", "MODE", PLANNING, set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
-    {"--size", "SIZE", PLANNING, set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
+    {"--planner", "NAME", PLANNING | IN(CLI_RUN), set_planner, "pool or naive", "pool or naive; default pool"},
+    {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
+    {"--size", "SIZE", PLANNING | IN(CLI_RUN), set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
      "class or exact; default class"},
-    {"--slots", "POLICY", PLANNING, set_slots, "lowest, fifo, lifo or random:SEED",
+    {"--slots", "POLICY", PLANNING | IN(CLI_RUN), set_slots, "lowest, fifo, lifo or random:SEED",
      "lowest, fifo, lifo or random:SEED; default lowest"},
-    {"--order", "ORDER", PLANNING, set_order, "build or topological", "build or topological; default build"},
+    {"--order", "ORDER", PLANNING | IN(CLI_RUN), set_order, "build or topological", "build or topological; default build"},
     {"--fault", "NAME", PLANNING, set_fault, NULL, "plan with a historic defect; may be repeated"},
-    {"--budget", "BYTES", PLANNING, set_budget, "a size such as 40MiB or 31671296",
+    {"--budget", "BYTES", PLANNING | IN(CLI_RUN), set_budget, "a size such as 40MiB or 31671296",
      "refuse when a pool and its weights need more"},
-    {"--preset", "NAME", PLANNING | IN(CLI_INFO) | IN(CLI_MODEL), set_preset, "the name of a preset",
+    {"--preset", "NAME", PLANNING | IN(CLI_INFO) | IN(CLI_MODEL) | RUNNING, set_preset, "the name of a preset",
      "a model without a file: see below"},
-    {"--weights", "TYPE", PLANNING | IN(CLI_INFO) | IN(CLI_MODEL), set_weights,
+    {"--weights", "TYPE", PLANNING | IN(CLI_INFO) | IN(CLI_MODEL) | RUNNING, set_weights,
      "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_K, q5_K, q6_K or q4_k_m", "types of a preset's weights"},
     {"--tokens", "N", PLANNING | IN(CLI_INFO), set_tokens, "a number of tokens", "tokens of a model's prompt; default 16"},
-    {"--n-ctx", "N", PLANNING | IN(CLI_INFO), set_n_ctx, "a number of rows",
+    {"--n-ctx", "N", PLANNING | IN(CLI_INFO) | RUNNING, set_n_ctx, "a number of rows",
      "rows of a model's KV regions; default 4096"},
     {"--backend", "SPEC", PLANNING | IN(CLI_INFO), set_backend, "a backend",
      "of a model: cpu, deferred, cuda, auto or mixed:0-11=deferred,12-99=cpu"},
-    {"--no-fuse-qkv", NULL, PLANNING | IN(CLI_INFO), set_no_fuse_qkv, NULL, "of a model: q, k and v one by one in decode"},
-    {"--no-fuse-ffn", NULL, PLANNING | IN(CLI_INFO), set_no_fuse_ffn, NULL, "of a model: gate and up one by one in decode"},
+    {"--backend", "SPEC", RUNNING, set_backend, "a backend",
+     "cpu, deferred, auto or mixed:0-11=deferred,12-99=cpu; default cpu, of a graph what it says"},
+    {"--no-fuse-qkv", NULL, PLANNING | IN(CLI_INFO) | RUNNING, set_no_fuse_qkv, NULL, "of a model: q, k and v one by one in decode"},
+    {"--no-fuse-ffn", NULL, PLANNING | IN(CLI_INFO) | RUNNING, set_no_fuse_ffn, NULL, "of a model: gate and up one by one in decode"},
     {"--seed", "S", IN(CLI_EXPORT), set_seed, "a number", "of a preset's weights, with --format gguf; default 0"},
     {"--nodes", NULL, IN(CLI_PLAN), set_nodes, NULL, "list every node with its place and the reason"},
     {"--log", NULL, IN(CLI_PLAN), set_log, NULL, "print the walk: sweep, release, reuse, new, alias, refused"},
@@ -290,4 +295,14 @@ const struct cli_option cli_option_table[] = {
     {"--max-buffers", "N", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_buffers, "a number", "exit 3 when there are more buffers"},
     {"--help", NULL, EVERY, set_help, NULL, "this text"},
 };
-const size_t cli_option_n = sizeof cli_option_table / sizeof *cli_option_table;
+#define TABLE_N (sizeof table / sizeof *table)
+
+const struct cli_option *cli_option_at(size_t i)
+{
+    return i < TABLE_N ? &table[i] : &cli_run_option_table[i - TABLE_N];
+}
+
+size_t cli_option_n(void)
+{
+    return TABLE_N + cli_run_option_n;
+}

@@ -12,7 +12,7 @@ struct cli_command_info {
 extern const struct cli_command_info cli_commands[CLI_COMMAND_N];
 
 #define CLI_IN(c) (1u << (c))
-/* Commands that plan. */
+/* Commands that plan; run knows their options too, but for --fault, of which it knows more. */
 #define CLI_PLANNING (CLI_IN(CLI_PLAN) | CLI_IN(CLI_CHECK) | CLI_IN(CLI_EXPORT) | CLI_IN(CLI_RENDER))
 
 struct cli_option {
@@ -22,7 +22,10 @@ struct cli_option {
     const char *right;        /* what a value should be; NULL: one of the faults */
     const char *text;
 };
-extern const struct cli_option cli_option_table[];
-extern const size_t cli_option_n;
+/* All options: those of option-table.c, then those of run-options.c. i < cli_option_n(). */
+const struct cli_option *cli_option_at(size_t i);
+size_t cli_option_n(void);
+extern const struct cli_option cli_run_option_table[];
+extern const size_t cli_run_option_n;
 
 #endif

@@ -2,17 +2,25 @@
 
 #include "app/cli/option-table.h"
 #include "core/model/preset.h"
+#include "core/run/faults.h"
 
 #include <string.h>
 
 /* ---- help ----------------------------------------------------------------------------------- */
 
-static void add_faults(struct psc_text *out)
+/* `run` knows all faults, the others those of the planner. */
+static bool knows_fault(enum cli_command command, const struct psc_named_fault *fault)
+{
+    return command == CLI_RUN || fault->plan;
+}
+
+static void add_faults(struct psc_text *out, enum cli_command command)
 {
     psc_text_add(out, "\nFaults (--fault):\n");
-    for (unsigned f = 0; f < PSC_FAULT_N; f++) {
-        const struct psc_fault_info *info = psc_fault_info((enum psc_fault)f);
-        psc_text_addf(out, "  %-4s %s\n", info->name, info->text);
+    for (uint32_t i = 0; i < psc_named_fault_n(); i++) {
+        struct psc_named_fault fault = psc_named_fault(i);
+        if (knows_fault(command, &fault))
+            psc_text_addf(out, "  %-4s %s\n", fault.name, fault.text);
     }
 }
 
@@ -46,12 +54,12 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
     }
     psc_text_addf(out, "usage: planscope-cli %s %s [options]\n\n%s\n\nOptions:\n", cli_commands[command].name,
                   cli_commands[command].arguments, cli_commands[command].text);
-    for (size_t i = 0; i < cli_option_n; i++) {
-        if (cli_option_table[i].in & CLI_IN(command))
-            add_option(out, &cli_option_table[i], command);
+    for (size_t i = 0; i < cli_option_n(); i++) {
+        if (cli_option_at(i)->in & CLI_IN(command))
+            add_option(out, cli_option_at(i), command);
     }
-    if (CLI_IN(command) & CLI_PLANNING)
-        add_faults(out);
+    if (CLI_IN(command) & CLI_PLANNING || command == CLI_RUN)
+        add_faults(out, command);
     add_presets(out);
     psc_text_add(out, "\nExit status: 0 clean, 1 findings, 2 bad input or usage, 3 over a budget.\n");
 }
@@ -88,13 +96,13 @@ static enum psc_status unknown_option(const char *word, enum cli_command command
 {
     const char *near = NULL, *elsewhere = NULL;
     unsigned best = 4;
-    for (size_t i = 0; i < cli_option_n; i++) {
-        unsigned d = distance(word, cli_option_table[i].name);
+    for (size_t i = 0; i < cli_option_n(); i++) {
+        unsigned d = distance(word, cli_option_at(i)->name);
         if (!d)
-            elsewhere = cli_option_table[i].name;
-        else if (d < best && (cli_option_table[i].in & CLI_IN(command)) && cli_option_table[i].name[1] == '-') {
+            elsewhere = cli_option_at(i)->name;
+        else if (d < best && (cli_option_at(i)->in & CLI_IN(command)) && cli_option_at(i)->name[1] == '-') {
             best = d;
-            near = cli_option_table[i].name;
+            near = cli_option_at(i)->name;
         }
     }
     if (elsewhere)
@@ -106,14 +114,18 @@ static enum psc_status unknown_option(const char *word, enum cli_command command
                     cli_commands[command].name);
 }
 
-static enum psc_status bad_value(const struct cli_option *o, const char *value, struct psc_error *reterr)
+static enum psc_status bad_value(const struct cli_option *o, enum cli_command command, const char *value,
+                                 struct psc_error *reterr)
 {
     if (o->right)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s: '%.60s' is not %s", o->name, value, o->right);
-    char known[160] = "";
-    for (unsigned f = 0; f < PSC_FAULT_N; f++) {
-        strncat(known, f ? ", " : "", sizeof known - strlen(known) - 1);
-        strncat(known, psc_fault_info((enum psc_fault)f)->name, sizeof known - strlen(known) - 1);
+    char known[240] = "";
+    for (uint32_t i = 0; i < psc_named_fault_n(); i++) {
+        struct psc_named_fault fault = psc_named_fault(i);
+        if (!knows_fault(command, &fault))
+            continue;
+        strncat(known, *known ? ", " : "", sizeof known - strlen(known) - 1);
+        strncat(known, fault.name, sizeof known - strlen(known) - 1);
     }
     return psc_fail(reterr, PSC_ERR_USAGE, "%s: unknown fault '%.60s'; known are %s", o->name, value, known);
 }
@@ -132,8 +144,8 @@ static enum psc_status parse_option(struct cli_options *ret, int argc, char **ar
         strcpy(name, "--help");
     else if (!strcmp(name, "--output"))
         strcpy(name, "-o");
-    for (size_t i = 0; i < cli_option_n; i++) {
-        const struct cli_option *o = &cli_option_table[i];
+    for (size_t i = 0; i < cli_option_n(); i++) {
+        const struct cli_option *o = cli_option_at(i);
         if (strcmp(name, o->name) || !(o->in & CLI_IN(ret->command)))
             continue;
         if (!o->value && equals)
@@ -144,7 +156,7 @@ static enum psc_status parse_option(struct cli_options *ret, int argc, char **ar
                 return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a value: %s", o->name, o->right ? o->right : o->value);
             value = argv[++*at];
         }
-        return o->set(ret, value) ? PSC_OK : bad_value(o, value, reterr);
+        return o->set(ret, value) ? PSC_OK : bad_value(o, ret->command, value, reterr);
     }
     return unknown_option(name, ret->command, reterr);
 }
@@ -166,8 +178,12 @@ static enum psc_status parse_command(struct cli_options *ret, const char *word, 
     }
     if (near)
         return psc_fail(reterr, PSC_ERR_USAGE, "unknown command '%.60s'; did you mean %s?", word, near);
-    return psc_fail(reterr, PSC_ERR_USAGE, "unknown command '%.60s'; there are info, model, plan, check, export and render",
-                    word);
+    char known[160] = "";
+    for (unsigned i = 0; i < CLI_COMMAND_N; i++) {
+        strncat(known, !i ? "" : i + 1 < CLI_COMMAND_N ? ", " : " and ", sizeof known - strlen(known) - 1);
+        strncat(known, cli_commands[i].name, sizeof known - strlen(known) - 1);
+    }
+    return psc_fail(reterr, PSC_ERR_USAGE, "unknown command '%.60s'; there are %s", word, known);
 }
 
 /* What cannot be said one option at a time. */
@@ -196,6 +212,7 @@ static enum psc_status check_whole(struct cli_options *o, struct psc_error *rete
 enum psc_status cli_options_parse(struct cli_options *ret, int argc, char **argv, struct psc_error *reterr)
 {
     *ret = (struct cli_options){.command = CLI_COMMAND_N, .plan = psc_plan_defaults, .width = 1600, .height = 900};
+    cli_run_defaults(&ret->run);
     if (argc < 2)
         return psc_fail(reterr, PSC_ERR_USAGE, "a command is missing; planscope-cli --help lists them");
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {

@@ -8,12 +8,13 @@
 #ifndef PSC_APP_CLI_OPTIONS_H
 #define PSC_APP_CLI_OPTIONS_H
 
+#include "app/cli/run-options.h"
 #include "core/plan/pool-state.h"
 
 /* The exit statuses, for scripts. Findings win over budgets. */
 enum cli_exit { CLI_CLEAN = 0, CLI_FINDINGS = 1, CLI_BAD = 2, CLI_BUDGET = 3 };
 
-enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_PLAY, CLI_COMMAND_N };
+enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_RUN, CLI_BENCH, CLI_PLAY, CLI_COMMAND_N };
 enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_AS_GGUF, CLI_FORMAT_N };
 enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_VIEW_N };
 
@@ -43,6 +44,7 @@ struct cli_options { /* all strings are borrowed from argv */
     enum cli_format format;
     enum cli_view view;
     unsigned width, height;       /* of a picture, pixels */
+    struct cli_run run;           /* of run and bench */
 };
 
 /* PSC_ERR_USAGE with a sentence and a hint. */
@@ -53,5 +55,6 @@ void cli_add_help(struct psc_text *out, enum cli_command command);
 
 /* "40MiB", "1.5 GiB", "40MB", "31671296", "31,671,296". */
 bool cli_parse_bytes(const char *text, uint64_t *ret);
+bool cli_parse_whole(const char *text, uint64_t *ret); /* digits only */
 
 #endif

@@ -1,0 +1,269 @@
+/* bench: how fast a model reads a prompt (pp) and generates (tg), beside what the memory can do. */
+#include "app/cli/commands.h"
+#include "app/cli/input.h"
+#include "app/cli/words.h"
+#include "app/subject.h"
+#include "backends/registry.h"
+#include "core/base/hash.h"
+#include "core/base/mem.h"
+#include "traces/json-write.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COPY_BYTES ((size_t)256 << 20) /* of all threads together; larger than any cache */
+#define COPY_ROUNDS 5
+#define REPEATS_MAX 1000u
+
+struct bench {
+    const struct cli_options *options;
+    struct app_subject subject;
+    unsigned threads;
+    double copy; /* bytes read and written a second */
+};
+struct series {
+    char name[24];
+    double tps[REPEATS_MAX]; /* ascending once it is complete */
+    uint32_t n;
+    double weight_bytes;     /* read a second, at the median; tg only */
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(const struct series *s)
+{
+    return s->n % 2 ? s->tps[s->n / 2] : (s->tps[s->n / 2 - 1] + s->tps[s->n / 2]) / 2;
+}
+
+/* ---- the memory -------------------------------------------------------------------------------- */
+
+struct copier {
+    char *from, *to;
+    size_t n;
+};
+
+static void *copy(void *ctx)
+{
+    const struct copier *c = ctx;
+    memcpy(c->to, c->from, c->n);
+    return NULL;
+}
+
+static double copy_once(struct copier *copiers, unsigned n)
+{
+    pthread_t thread[64];
+    unsigned started = 1;
+    double begin = now();
+    for (; started < n; started++)
+        if (pthread_create(&thread[started], NULL, copy, &copiers[started]))
+            break;
+    copy(&copiers[0]);
+    for (unsigned i = started; i < n; i++)
+        copy(&copiers[i]);
+    for (unsigned i = 1; i < started; i++)
+        pthread_join(thread[i], NULL);
+    return now() - begin;
+}
+
+/* Bytes read and written a second by `threads` threads that copy; 0 when memory is short. */
+static double copy_rate(unsigned threads)
+{
+    struct copier copiers[64];
+    double best = 0;
+    unsigned n = threads < 64 ? threads : 64;
+    char *from = psc_alloc(COPY_BYTES), *to = psc_alloc(COPY_BYTES);
+    if (from && to) {
+        memset(from, 1, COPY_BYTES);
+        memset(to, 2, COPY_BYTES);
+        for (unsigned i = 0; i < n; i++)
+            copiers[i] = (struct copier){from + COPY_BYTES / n * i, to + COPY_BYTES / n * i, COPY_BYTES / n};
+        for (int round = 0; round < COPY_ROUNDS; round++) {
+            double rate = 2.0 * (double)(COPY_BYTES / n * n) / copy_once(copiers, n);
+            best = rate > best ? rate : best;
+        }
+    }
+    psc_free(from);
+    psc_free(to);
+    return best;
+}
+
+/* Bytes of weights that one token needs: all but the embedding, of which a row is read, unless it makes the logits too. */
+static double token_bytes(const struct psc_model *model)
+{
+    const struct psc_weight *embed = psc_model_weight(model, "token_embd.weight");
+    uint64_t bytes = model->weight_bytes;
+    if (embed && !model->hyper.tied)
+        bytes -= embed->bytes;
+    return (double)bytes;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------ */
+
+static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32_t n, double *ret_tps,
+                                struct psc_error *reterr)
+{
+    const struct cli_options *o = b->options;
+    struct psc_run_result result = {0};
+    uint32_t api_n;
+    const struct psc_backend_api *const *apis = psc_backend_apis(&api_n);
+    uint64_t state = 1, need = (uint64_t)prompt_n + n;
+    int32_t *prompt = psc_alloc0(prompt_n, sizeof *prompt);
+    struct psc_run_request q = {
+        .model = b->subject.model.model, .prompt = prompt, .prompt_n = prompt_n, .n_predict = n,
+        .n_ctx = (uint32_t)(o->n_ctx > need ? o->n_ctx : need), .ignore_stop = true, .backends = o->backend,
+        .fuse_qkv = o->no_fuse_qkv ? PSC_NO : o->run.fuse_qkv, .fuse_ffn = o->no_fuse_ffn ? PSC_NO : o->run.fuse_ffn,
+        .kv_format = o->run.kv_format, .session = o->run.session,
+    };
+    if (!prompt)
+        return psc_fail_nomem(reterr);
+    q.session.plan = psc_plan_defaults;
+    for (uint32_t i = 0; i < prompt_n; i++)
+        prompt[i] = (int32_t)(psc_random_next(&state) % q.model->hyper.n_vocab);
+    enum psc_status status = psc_run(apis, api_n, &q, &result, reterr);
+    if (!status)
+        *ret_tps = n > 1 ? (n - 1) / result.decode_seconds : prompt_n / result.prefill_seconds;
+    psc_run_result_release(&result);
+    psc_free(prompt);
+    return status;
+}
+
+/* tokens of a prompt, or tokens generated; the first run only warms up. */
+static enum psc_status measure(const struct bench *b, bool generates, uint32_t tokens, struct series *s,
+                               struct psc_error *reterr)
+{
+    enum psc_status status = PSC_OK;
+    uint32_t repeats = b->options->run.repeats < REPEATS_MAX ? b->options->run.repeats : REPEATS_MAX;
+    snprintf(s->name, sizeof s->name, "%s%" PRIu32, generates ? "tg" : "pp", tokens);
+    for (uint32_t i = 0; !status && i <= repeats; i++) {
+        double tps = 0;
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "\r\033[K%s: %" PRIu32 " of %" PRIu32, s->name, i, repeats);
+        status = run_once(b, generates ? 1 : tokens, generates ? tokens + 1 : 1, &tps, reterr);
+        if (!status && i)
+            s->tps[s->n++] = tps;
+    }
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    if (status)
+        return status;
+    qsort(s->tps, s->n, sizeof *s->tps, ascending);
+    if (generates)
+        s->weight_bytes = median(s) * token_bytes(b->subject.model.model);
+    return PSC_OK;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------- */
+
+static void series_json(struct psc_json *j, const struct bench *b, const struct series *s)
+{
+    psc_json_object(j);
+    psc_json_put_string(j, "test", s->name);
+    psc_json_put_f64(j, "tps", median(s));
+    psc_json_put_f64(j, "least", s->tps[0]);
+    psc_json_put_f64(j, "most", s->tps[s->n - 1]);
+    psc_json_put_u64(j, "runs", s->n);
+    if (s->weight_bytes > 0) {
+        psc_json_put_f64(j, "weights_gbs", s->weight_bytes / 1e9);
+        if (b->copy > 0)
+            psc_json_put_f64(j, "share", s->weight_bytes / b->copy);
+    }
+    psc_json_end_object(j);
+}
+
+static void add_json(struct psc_text *out, const struct bench *b, const struct series *s, unsigned n)
+{
+    const struct psc_model *model = b->subject.model.model;
+    struct psc_json j;
+    psc_json_init(&j, false);
+    psc_json_object(&j);
+    psc_json_put_string(&j, "model", model->name);
+    psc_json_put_u64(&j, "weight_bytes", model->weight_bytes);
+    psc_json_put_u64(&j, "threads", b->threads);
+    psc_json_put_f64(&j, "copy_gbs", b->copy / 1e9);
+    psc_json_key(&j, "tests");
+    psc_json_array(&j);
+    for (unsigned i = 0; i < n; i++)
+        series_json(&j, b, &s[i]);
+    psc_json_end_array(&j);
+    psc_json_end_object(&j);
+    psc_text_add(out, psc_text_str(&j.out));
+    psc_text_add(out, "\n");
+    out->failed = out->failed || j.out.failed;
+    psc_json_release(&j);
+}
+
+static void add_cell(struct cli_table *table, const char *fmt, double v)
+{
+    char text[48];
+    snprintf(text, sizeof text, fmt, v);
+    cli_table_cell(table, text);
+}
+
+static void add_people(struct psc_text *out, const struct bench *b, const struct series *s, unsigned n)
+{
+    const struct psc_model *model = b->subject.model.model;
+    struct cli_table table;
+    char bytes[32];
+    cli_add_safe(out, model->name);
+    psc_text_addf(out, ", %s of weights, %u %s; the memory copies %.1f GB/s (bytes read and written)\n",
+                  psc_bytes_text(model->weight_bytes, bytes, sizeof bytes), b->threads, b->threads == 1 ? "thread" : "threads",
+                  b->copy / 1e9);
+    cli_table_init(&table, "test|tokens/s|least|most|GB/s of weights|share of copy", "lrrrrr");
+    for (unsigned i = 0; i < n; i++) {
+        cli_table_cell(&table, s[i].name);
+        add_cell(&table, "%.2f", median(&s[i]));
+        add_cell(&table, "%.2f", s[i].tps[0]);
+        add_cell(&table, "%.2f", s[i].tps[s[i].n - 1]);
+        if (s[i].weight_bytes > 0 && b->copy > 0) {
+            add_cell(&table, "%.2f", s[i].weight_bytes / 1e9);
+            add_cell(&table, "%.0f %%", 100 * s[i].weight_bytes / b->copy);
+        } else {
+            cli_table_cell(&table, NULL);
+            cli_table_cell(&table, NULL);
+        }
+    }
+    cli_table_end(&table, out);
+}
+
+enum cli_exit cli_bench(struct cli_options *options)
+{
+    static struct series series[2];
+    struct bench b = {.options = options};
+    struct app_model_request request = {.path = options->file, .preset = options->preset, .weights = options->weights};
+    struct psc_error error = {.byte = UINT64_MAX};
+    struct psc_text out = {0};
+    unsigned n = 0;
+    uint32_t generate = options->run.has_n ? options->run.n : 128;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    enum psc_status status = app_subject_open(&b.subject, &request, 0, NULL, &error);
+    if (!status && !b.subject.model.model)
+        status = psc_fail(&error, PSC_ERR_USAGE, "bench measures models: a GGUF file or --preset NAME");
+    if (!status) {
+        b.threads = options->run.session.config.threads ? options->run.session.config.threads : cores > 0 ? (unsigned)cores : 1;
+        b.copy = copy_rate(b.threads);
+    }
+    if (!status && options->run.prompt_n)
+        status = measure(&b, false, options->run.prompt_n, &series[n++], &error);
+    if (!status && generate)
+        status = measure(&b, true, generate, &series[n++], &error);
+    if (!status)
+        (options->json ? add_json : add_people)(&out, &b, series, n);
+    app_subject_close(&b.subject);
+    return status ? cli_complain(options->file, &error) : cli_print(&out, CLI_CLEAN);
+}

@@ -1,0 +1,417 @@
+/* run: executes a model or a graph here. Text appears as it comes; what is to be kept is written at the end, or
+ * streamed. Ctrl-C ends the run, not the program: what was recorded is written all the same. */
+#include "app/cli/commands.h"
+#include "app/cli/input.h"
+#include "app/cli/run-values.h"
+#include "app/cli/words.h"
+#include "app/subject.h"
+#include "backends/registry.h"
+#include "core/debug/analysis.h"
+#include "core/debug/explain.h"
+#include "traces/file-out.h"
+#include "traces/traces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FINDINGS_SHOWN 20u
+
+struct running {
+    const struct cli_options *options;
+    struct app_subject subject;
+    struct psc_arena arena;
+    struct psc_tokens tokens;
+    struct psc_run_request request;
+    struct psc_run_fill fills[CLI_FILLS_MAX];
+    struct psc_run_result result;
+    struct psc_events_out *events, *contents;
+    FILE *logits;
+    bool prints;          /* text goes to stdout as it comes */
+    bool shows_progress;  /* on stderr */
+    bool shown;           /* a line of progress stands there */
+    struct timespec began, told;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    interrupted = 1;
+    signal(number, SIG_DFL); /* a second one ends the program */
+}
+
+/* ---- while it runs -------------------------------------------------------------------------------- */
+
+static double since(const struct timespec *from)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) * 1e-9;
+}
+
+static void clear_progress(struct running *r)
+{
+    if (r->shown)
+        fputs("\r\033[K", stderr);
+    r->shown = false;
+}
+
+/* After a second, five times a second at most. While text is printed to the terminal, that is progress enough. */
+static void progress_cb(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    struct running *r = ctx;
+    bool generates = !strcmp(stage, "decode");
+    if (!r->shows_progress || (generates && r->prints && isatty(STDOUT_FILENO)) || since(&r->began) < 1 ||
+        since(&r->told) < 0.2)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &r->told);
+    if (generates)
+        fprintf(stderr, "\r\033[Kdecode: %" PRIu64 " of %" PRIu64 " tokens", done, total);
+    else
+        fprintf(stderr, "\r\033[K%s: %" PRIu64 " %%", stage, total ? done * 100 / total : 0);
+    fflush(stderr);
+    r->shown = true;
+}
+
+static bool cancelled_cb(void *ctx)
+{
+    (void)ctx;
+    return interrupted != 0;
+}
+
+/* On a terminal, nothing but text and its lines. */
+static void print_text(const char *s, size_t n)
+{
+    struct psc_text line = {0}, safe = {0};
+    psc_text_add_n(&line, s, n);
+    for (const char *p = psc_text_str(&line); isatty(STDOUT_FILENO) && *p;) {
+        uint32_t code;
+        size_t m = psc_text_control(p, &code);
+        if (m && code != '\n' && code != '\t')
+            psc_text_addf(&safe, code < 0x100 ? "\\x%02" PRIx32 : "\\u%04" PRIx32, code);
+        else
+            psc_text_add_n(&safe, p, m ? m : 1);
+        p += m ? m : 1;
+    }
+    if (isatty(STDOUT_FILENO))
+        fwrite(psc_text_str(&safe), 1, safe.n, stdout);
+    else
+        fwrite(s, 1, n, stdout);
+    fflush(stdout);
+    psc_text_release(&safe);
+    psc_text_release(&line);
+}
+
+static void token_cb(void *ctx, int32_t token, const char *text, size_t n)
+{
+    struct running *r = ctx;
+    (void)token;
+    if (!r->prints)
+        return;
+    clear_progress(r);
+    print_text(text, n);
+}
+
+static bool logits_cb(void *ctx, uint32_t step, const float *logits, uint32_t n)
+{
+    struct running *r = ctx;
+    (void)step;
+    return fwrite(logits, sizeof *logits, n, r->logits) == n;
+}
+
+/* ---- the request ------------------------------------------------------------------------------------ */
+
+static enum psc_status open_subject(struct running *r, struct psc_error *reterr)
+{
+    const struct cli_options *o = r->options;
+    struct app_model_request request = {.path = o->file, .preset = o->preset, .weights = o->weights};
+    uint32_t phase = o->phase;
+    if (o->phase_kind)
+        phase = !strcmp(o->phase_kind, "decode");
+    return app_subject_open(&r->subject, &request, phase, NULL, reterr);
+}
+
+static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
+{
+    const struct cli_run *c = &r->options->run;
+    struct psc_run_request *q = &r->request;
+    int32_t *ids;
+    if (c->prompt && c->tokens)
+        return psc_fail(reterr, PSC_ERR_USAGE, "run takes -p or --tokens, not both");
+    if (c->fill_n || c->times > 1 || c->refill)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--fill, --times and --refill are for graphs; a model takes -p TEXT or --tokens IDS");
+    if (c->tokens) {
+        enum psc_status status = cli_parse_ids(&r->arena, c->tokens, &ids, &q->prompt_n, reterr);
+        q->prompt = ids;
+        return status;
+    }
+    if (!c->prompt)
+        return psc_fail(reterr, PSC_ERR_USAGE, "run needs a prompt: -p TEXT, or --tokens IDS");
+    enum psc_status status = app_subject_encode(&r->subject, c->prompt, c->chat, &r->tokens, reterr);
+    q->prompt = (const int32_t *)r->tokens.id; /* ids are below 2^24 */
+    q->prompt_n = (uint32_t)r->tokens.n;
+    q->prompt_text = c->prompt;
+    return status;
+}
+
+static enum psc_status take_fills(struct running *r, struct psc_error *reterr)
+{
+    const struct cli_run *c = &r->options->run;
+    enum psc_status status = PSC_OK;
+    if (c->prompt || c->tokens || c->chat || c->has_n || c->logits)
+        return psc_fail(reterr, PSC_ERR_USAGE, "-p, --tokens, --chat, -n and --logits are for models; a graph takes --fill NAME=1,2,3");
+    for (uint32_t i = 0; !status && i < c->fill_n; i++)
+        status = cli_parse_fill(&r->arena, r->subject.graph, c->fills[i], &r->fills[i], reterr);
+    r->request.fills = r->fills;
+    r->request.fill_n = c->fill_n;
+    return status;
+}
+
+static enum psc_status make_request(struct running *r, struct psc_error *reterr)
+{
+    const struct cli_options *o = r->options;
+    const struct cli_run *c = &o->run;
+    bool records = c->trace || c->events;
+    r->request = (struct psc_run_request){
+        .model = r->subject.model.model, .tokenizer = r->subject.tokenizer, .graph = r->subject.graph, .times = c->times,
+        .refill = c->refill, .n_predict = c->n, .n_ctx = (uint32_t)o->n_ctx, .chunk = c->chunk, .sampling = c->sampling,
+        .ignore_stop = c->ignore_stop, .backends = o->backend, .kv_inputs = c->kv_inputs, .kv_format = c->kv_format,
+        .fuse_qkv = o->no_fuse_qkv ? PSC_NO : c->fuse_qkv, .fuse_ffn = o->no_fuse_ffn ? PSC_NO : c->fuse_ffn,
+        .session = c->session, .ctx = r, .progress = progress_cb, .cancelled = cancelled_cb, .token = token_cb,
+        .logits = r->logits ? logits_cb : NULL,
+        .record = {.events = true, .values = c->has_capture ? c->capture != PSC_CAPTURE_UNKNOWN : records,
+                   .hashes = c->hashes, .contents = c->contents != NULL, .capture = c->capture},
+    };
+    r->request.session.planner = o->planner;
+    r->request.session.plan = o->plan;
+    r->request.session.plan.pool = NULL;
+    r->request.session.has_budget = o->plan.pool != NULL;
+    r->request.session.budget = o->budget.bytes;
+    return r->subject.graph ? take_fills(r, reterr) : take_prompt(r, reterr);
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+static bool write_cb(void *ctx, const char *bytes, size_t n)
+{
+    struct psc_error error;
+    return psc_file_out_add(ctx, bytes, n, &error) == PSC_OK;
+}
+
+static enum cli_exit write_trace(const struct psc_doc *doc, const char *path)
+{
+    struct psc_file_out out;
+    struct psc_error error = {.byte = UINT64_MAX};
+    enum psc_status status = psc_file_out_begin(&out, path, &error);
+    if (status)
+        return cli_complain(path, &error);
+    status = psc_trace_write(doc, NULL, NULL, false, write_cb, &out, &error);
+    if (!status)
+        status = psc_file_out_commit(&out, &error);
+    else
+        psc_file_out_abort(&out);
+    return status ? cli_complain(path, &error) : CLI_CLEAN;
+}
+
+static enum cli_exit open_files(struct running *r)
+{
+    const struct cli_run *c = &r->options->run;
+    const char *model = r->subject.graph ? r->subject.graph->model : r->subject.model.model->name;
+    struct psc_error error = {.byte = UINT64_MAX};
+    if (c->logits && !(r->logits = fopen(c->logits, "wb"))) {
+        (void)psc_fail(&error, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
+        return cli_complain(c->logits, &error);
+    }
+    if (c->events && psc_events_open(c->events, model, c->prompt, &r->events, &error))
+        return cli_complain(c->events, &error);
+    if (c->contents && psc_contents_open(c->contents, model, c->prompt, &r->contents, &error))
+        return cli_complain(c->contents, &error);
+    return CLI_CLEAN;
+}
+
+static void stream(struct running *r)
+{
+    struct psc_recorder_options *o = &r->request.record;
+    if (r->events) {
+        o->phase = psc_events_phase;
+        o->step = psc_events_step;
+        o->stream_ctx = r->events;
+        o->forget = !r->options->run.trace; /* the document is not needed then */
+    }
+    o->content = psc_contents_put;
+    o->content_ctx = r->contents;
+}
+
+static enum cli_exit close_files(struct running *r)
+{
+    const struct cli_run *c = &r->options->run;
+    const struct psc_doc *doc = r->result.doc;
+    struct psc_error error = {.byte = UINT64_MAX};
+    enum cli_exit exit = CLI_CLEAN;
+    if (r->logits && fclose(r->logits)) {
+        (void)psc_fail(&error, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
+        exit = cli_complain(c->logits, &error);
+    }
+    r->logits = NULL;
+    if (psc_events_close(r->events, doc ? doc->facts : NULL, doc ? doc->fact_n : 0, &error))
+        exit = cli_complain(c->events, &error);
+    if (psc_events_close(r->contents, NULL, 0, &error))
+        exit = cli_complain(c->contents, &error);
+    r->events = r->contents = NULL;
+    if (c->trace && doc && write_trace(doc, c->trace))
+        exit = CLI_BAD;
+    return exit;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------- */
+
+static double rate(uint64_t tokens, double seconds)
+{
+    return seconds > 0 ? (double)tokens / seconds : 0;
+}
+
+static void result_json(struct psc_json *j, const struct running *r)
+{
+    const struct psc_run_result *a = &r->result;
+    if (r->subject.model.model) {
+        psc_json_key(j, "tokens");
+        psc_json_array(j);
+        for (uint32_t i = 0; i < a->token_n; i++)
+            psc_json_i64(j, a->tokens[i]);
+        psc_json_end_array(j);
+        psc_json_put_string(j, "text", psc_text_str(&a->text));
+        psc_json_put_u64(j, "prompt_tokens", a->prefill_tokens);
+        psc_json_put_f64(j, "prefill_tps", rate(a->prefill_tokens, a->prefill_seconds));
+        psc_json_put_f64(j, "decode_tps", rate(a->token_n ? a->token_n - 1 : 0, a->decode_seconds));
+        psc_json_put_bool(j, "stopped", a->stopped);
+    }
+    psc_json_put_bool(j, "cancelled", a->cancelled);
+    psc_json_put_u64(j, "planned_bytes", a->planned_bytes);
+    psc_json_put_u64(j, "used_bytes", a->used_bytes);
+    psc_json_put_u64(j, "kv_bytes", a->kv_bytes);
+    psc_json_put_u64(j, "findings", a->finding_n);
+    psc_json_put_u64(j, "planned_findings", a->planned_finding_n);
+    if (r->request.record.hashes)
+        psc_json_put_u64(j, "confirmed", a->confirmed_n);
+    psc_json_put_u64(j, "unwritten_reads", a->unwritten_n);
+}
+
+/* What went wrong, in sentences, on stderr. */
+static void tell_findings(const struct running *r)
+{
+    const struct psc_run_result *a = &r->result;
+    struct psc_analysis_options plain = {.plan = psc_plan_defaults};
+    uint32_t shown = 0;
+    for (uint32_t p = 0; a->finding_n && a->doc && p < a->doc->phase_n; p++) {
+        struct psc_analysis *analysis = NULL;
+        if (!a->doc->phases[p].story || psc_analysis_new(&a->doc->phases[p], &plain, &analysis, NULL))
+            continue;
+        for (uint32_t i = 0; i < analysis->check.finding_n && shown < FINDINGS_SHOWN; i++, shown++) {
+            struct psc_text text = {0}, line = {0};
+            psc_explain_finding(&text, analysis, &analysis->check.findings[i]);
+            cli_add_safe(&line, psc_text_str(&text));
+            fprintf(stderr, "planscope-cli: %s: %s\n", a->doc->phases[p].kind, psc_text_str(&line));
+            psc_text_release(&line);
+            psc_text_release(&text);
+        }
+        psc_analysis_free(analysis);
+    }
+    if (a->finding_n > shown)
+        fprintf(stderr, "planscope-cli: %" PRIu32 " %s\n", a->finding_n, a->finding_n == 1 ? "finding" : "findings in all");
+    if (a->confirmed_n)
+        fprintf(stderr, "planscope-cli: %" PRIu32 " %s other bytes than were written (by hashes)\n", a->confirmed_n,
+                a->confirmed_n == 1 ? "read saw" : "reads saw");
+    if (a->unwritten_n)
+        fprintf(stderr, "planscope-cli: %" PRIu32 " rows of KV were read that nobody had written\n", a->unwritten_n);
+    if (a->doc)
+        cli_warn(a->doc);
+}
+
+static enum cli_exit answer(struct running *r)
+{
+    struct psc_text text = {0};
+    struct psc_error error = {.byte = UINT64_MAX};
+    struct psc_json j;
+    enum psc_status status = PSC_OK;
+    bool graph = r->subject.graph != NULL && !r->result.cancelled;
+    psc_json_init(&j, false);
+    psc_json_object(&j);
+    if (graph && r->options->json) {
+        psc_json_key(&j, "outputs");
+        status = cli_outputs_json(&j, r->result.session, &error);
+    } else if (graph) {
+        status = cli_add_outputs(&text, r->result.session, &error);
+    } else if (r->prints) {
+        psc_text_add(&text, "\n");
+    }
+    result_json(&j, r);
+    psc_json_end_object(&j);
+    psc_text_add(&text, psc_text_str(&j.out));
+    psc_text_add(&text, "\n");
+    text.failed = text.failed || j.out.failed;
+    psc_json_release(&j);
+    if (!status)
+        return cli_print(&text, CLI_CLEAN);
+    psc_text_release(&text);
+    return cli_complain(NULL, &error);
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------- */
+
+static enum cli_exit execute(struct running *r)
+{
+    struct psc_error error = {.byte = UINT64_MAX};
+    struct sigaction action = {.sa_handler = interrupt}, before;
+    uint32_t api_n;
+    const struct psc_backend_api *const *apis = psc_backend_apis(&api_n);
+    sigaction(SIGINT, &action, &before);
+    enum psc_status status = psc_run(apis, api_n, &r->request, &r->result, &error);
+    sigaction(SIGINT, &before, NULL);
+    clear_progress(r);
+    enum cli_exit exit = CLI_CLEAN;
+    if (status && r->prints && r->result.text.n)
+        fputs("\n", stdout);
+    if (status)
+        exit = cli_complain(r->options->file, &error);
+    if (close_files(r))
+        exit = CLI_BAD;
+    tell_findings(r);
+    if (!exit)
+        exit = answer(r);
+    if (!exit && (r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n))
+        exit = CLI_FINDINGS;
+    return exit;
+}
+
+enum cli_exit cli_run(struct cli_options *options)
+{
+    struct running r = {.options = options};
+    struct psc_error error = {.byte = UINT64_MAX};
+    enum cli_exit exit = CLI_CLEAN;
+    r.shows_progress = isatty(STDERR_FILENO);
+    clock_gettime(CLOCK_MONOTONIC, &r.began);
+    if (open_subject(&r, &error)) {
+        exit = cli_complain(options->file, &error);
+        goto out;
+    }
+    r.prints = !options->json && !r.subject.graph;
+    exit = open_files(&r);
+    if (!exit && make_request(&r, &error))
+        exit = cli_complain(NULL, &error);
+    stream(&r);
+    if (!exit)
+        exit = execute(&r);
+    else
+        (void)close_files(&r);
+out:
+    psc_run_result_release(&r.result);
+    psc_tokens_release(&r.tokens);
+    psc_arena_release(&r.arena);
+    app_subject_close(&r.subject);
+    return exit;
+}

@@ -1,0 +1,178 @@
+#include "app/cli/run-options.h"
+
+#include "app/cli/option-table.h"
+#include "core/run/faults.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_run_defaults(struct cli_run *run)
+{
+    *run = (struct cli_run){.n = 32, .times = 1, .prompt_n = 512, .repeats = 5, .sampling = psc_sampling_default()};
+    run->session.snapshot = true;
+}
+
+/* ---- setters: false when the value makes no sense ------------------------------------------- */
+
+static bool whole(const char *v, uint32_t least, uint32_t *ret)
+{
+    uint64_t n;
+    if (!cli_parse_whole(v, &n) || n < least || n >= UINT32_MAX)
+        return false;
+    *ret = (uint32_t)n;
+    return true;
+}
+
+static bool real(const char *v, float *ret)
+{
+    char *end;
+    errno = 0;
+    float x = strtof(v, &end);
+    if (end == v || *end || errno || !isfinite(x) || isspace((unsigned char)*v))
+        return false;
+    *ret = x;
+    return true;
+}
+
+static bool set_prompt(struct cli_options *o, const char *v) { o->run.prompt = v; return true; }
+static bool set_ids(struct cli_options *o, const char *v) { o->run.tokens = v; return *v; }
+static bool set_chat(struct cli_options *o, const char *v) { (void)v; return o->run.chat = true; }
+static bool set_n(struct cli_options *o, const char *v) { return o->run.has_n = whole(v, 0, &o->run.n); }
+static bool set_chunk(struct cli_options *o, const char *v) { return whole(v, 1, &o->run.chunk); }
+static bool set_times(struct cli_options *o, const char *v) { return whole(v, 1, &o->run.times); }
+static bool set_refill(struct cli_options *o, const char *v) { (void)v; return o->run.refill = true; }
+static bool set_ignore(struct cli_options *o, const char *v) { (void)v; return o->run.ignore_stop = true; }
+static bool set_hashes(struct cli_options *o, const char *v) { (void)v; return o->run.hashes = true; }
+static bool set_trace(struct cli_options *o, const char *v) { o->run.trace = v; return *v; }
+static bool set_events(struct cli_options *o, const char *v) { o->run.events = v; return *v; }
+static bool set_contents(struct cli_options *o, const char *v) { o->run.contents = v; return *v; }
+static bool set_logits(struct cli_options *o, const char *v) { o->run.logits = v; return *v; }
+static bool set_prompt_n(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.prompt_n); }
+static bool set_repeats(struct cli_options *o, const char *v) { return whole(v, 1, &o->run.repeats); }
+static bool set_fuse_qkv(struct cli_options *o, const char *v) { (void)v; o->run.fuse_qkv = PSC_YES; return true; }
+static bool set_fuse_ffn(struct cli_options *o, const char *v) { (void)v; o->run.fuse_ffn = PSC_YES; return true; }
+static bool set_portable(struct cli_options *o, const char *v) { (void)v; return o->run.session.config.portable = true; }
+static bool set_seed(struct cli_options *o, const char *v) { return cli_parse_whole(v, &o->run.sampling.seed); }
+static bool set_temp(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.temperature); }
+static bool set_top_k(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.top_k); }
+static bool set_top_p(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.top_p); }
+static bool set_min_p(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.min_p); }
+static bool set_penalty(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.repeat_penalty); }
+static bool set_window(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.repeat_window); }
+static bool set_kv_format(struct cli_options *o, const char *v) { return psc_kv_format_parse(v, &o->run.kv_format); }
+
+static bool set_threads(struct cli_options *o, const char *v)
+{
+    uint32_t n;
+    if (!whole(v, 1, &n) || n > 1024)
+        return false;
+    o->run.session.config.threads = n;
+    return true;
+}
+
+static bool set_fill(struct cli_options *o, const char *v)
+{
+    if (!strchr(v, '=') || *v == '=' || o->run.fill_n >= CLI_FILLS_MAX)
+        return false;
+    o->run.fills[o->run.fill_n++] = v;
+    return true;
+}
+
+static bool set_capture(struct cli_options *o, const char *v)
+{
+    o->run.has_capture = true;
+    o->run.capture = !strcmp(v, "node") ? PSC_CAPTURE_NODE : !strcmp(v, "split") ? PSC_CAPTURE_SPLIT : PSC_CAPTURE_UNKNOWN;
+    return o->run.capture != PSC_CAPTURE_UNKNOWN || !strcmp(v, "none");
+}
+
+static bool pick(const char *v, const char *const *names, unsigned n, unsigned *ret)
+{
+    for (*ret = 0; *ret < n; ++*ret)
+        if (!strcmp(v, names[*ret]))
+            return true;
+    return false;
+}
+
+static bool set_recycled(struct cli_options *o, const char *v)
+{
+    static const char *const names[] = {"kept", "zeroed", "poisoned"};
+    unsigned i;
+    if (!pick(v, names, PSC_RECYCLED_N, &i))
+        return false;
+    o->run.session.recycled = (enum psc_recycled)i;
+    return true;
+}
+static bool set_kv_inputs(struct cli_options *o, const char *v)
+{
+    static const char *const names[] = {"positions", "span", "map"};
+    unsigned i;
+    if (!pick(v, names, PSC_KV_INPUTS_N, &i))
+        return false;
+    o->run.kv_inputs = (enum psc_kv_inputs)i;
+    return true;
+}
+static bool set_snapshot(struct cli_options *o, const char *v)
+{
+    o->run.session.snapshot = !strcmp(v, "on");
+    return o->run.session.snapshot || !strcmp(v, "off");
+}
+
+static bool set_fault(struct cli_options *o, const char *v)
+{
+    struct psc_named_fault fault;
+    if (!psc_named_fault_find(v, &fault))
+        return false;
+    o->plan.faults |= fault.plan;
+    o->run.session.run_faults |= fault.run;
+    o->run.session.call_faults |= fault.call;
+    return true;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+#define RUN CLI_IN(CLI_RUN)
+#define BENCH CLI_IN(CLI_BENCH)
+
+const struct cli_option cli_run_option_table[] = {
+    {"-p", "TEXT", RUN, set_prompt, "a text", "the prompt of a model"},
+    {"-p", "N", BENCH, set_prompt_n, "a number of tokens", "tokens of a prompt; default 512, 0: none"},
+    {"--chat", NULL, RUN, set_chat, NULL, "the prompt is a message that the model is to answer"},
+    {"--tokens", "IDS", RUN, set_ids, "numbers of tokens", "the prompt as numbers: 5,77,130"},
+    {"--fill", "NAME=VALUES", RUN, set_fill, "NAME=1,2,3", "an input of a graph; once for each"},
+    {"-n", "N", RUN | BENCH, set_n, "a number of tokens", "tokens to generate; default 32, for bench 128"},
+    {"-r", "N", BENCH, set_repeats, "a number from 1", "how often each is measured; default 5"},
+    {"--chunk", "N", RUN, set_chunk, "a number of tokens", "tokens of the prompt in one forward; default all"},
+    {"--times", "N", RUN, set_times, "a number from 1", "how often a graph runs; default 1"},
+    {"--refill", NULL, RUN, set_refill, NULL, "fill the inputs of a graph before each time"},
+    {"--fault", "NAME", RUN, set_fault, NULL, "run with a historic defect; may be repeated"},
+    {"--trace", "OUT.json", RUN, set_trace, "a file name", "write a minfer-trace of the run"},
+    {"--events", "OUT", RUN, set_events, "a file name", "stream the run into an events file while it goes on"},
+    {"--contents", "OUT", RUN, set_contents, "a file name", "stream every value in full into a file"},
+    {"--logits", "OUT.f32", RUN, set_logits, "a file name", "write the logits of every forward, as they are"},
+    {"--capture", "WHEN", RUN, set_capture, "node, split or none",
+     "when values are read: after each node, at the end of its split, not at all; default node, with --trace or --events"},
+    {"--hashes", NULL, RUN, set_hashes, NULL, "hash every value when it is written and when it is read"},
+    {"--threads", "T", RUN | BENCH, set_threads, "a number from 1 to 1024", "threads of the cpu; default all cores"},
+    {"--portable", NULL, RUN | BENCH, set_portable, NULL, "no AVX2 and the like"},
+    {"--kv-format", "F", RUN | BENCH, set_kv_format, "f32, f16 or q8_0", "rows of K and V: f32, f16 or q8_0; default f32"},
+    {"--kv-inputs", "HOW", RUN, set_kv_inputs, "positions, span or map",
+     "how attention finds its rows: positions, span or map; default positions"},
+    {"--recycled", "HOW", RUN, set_recycled, "kept, zeroed or poisoned",
+     "what a buffer holds when it is given out again; default kept"},
+    {"--snapshot", "on|off", RUN, set_snapshot, "on or off",
+     "copy operands that an op overwrites, as the engine's cpu does; off: as a GPU; default on"},
+    {"--fuse-qkv", NULL, RUN | BENCH, set_fuse_qkv, NULL, "fuse q, k and v in decode, also where it is not the default"},
+    {"--fuse-ffn", NULL, RUN | BENCH, set_fuse_ffn, NULL, "fuse gate and up in decode, also where it is not the default"},
+    {"--seed", "S", RUN, set_seed, "a number", "of the sampler; default 0"},
+    {"--temp", "X", RUN, set_temp, "a number", "temperature; 0, the default: always the most probable token"},
+    {"--top-k", "K", RUN, set_top_k, "a number", "sample from the K most probable; 0: all"},
+    {"--top-p", "P", RUN, set_top_p, "a number", "from the fewest that sum to P; 1: all"},
+    {"--min-p", "P", RUN, set_min_p, "a number", "from those at least P times as probable as the first; 0: all"},
+    {"--repeat-penalty", "X", RUN, set_penalty, "a number", "makes tokens of the window less probable; 1: off"},
+    {"--repeat-window", "N", RUN, set_window, "a number of tokens", "tokens looked back; default 64"},
+    {"--ignore-stop", NULL, RUN, set_ignore, NULL, "go on after a token that ends a text"},
+};
+const size_t cli_run_option_n = sizeof cli_run_option_table / sizeof *cli_run_option_table;
