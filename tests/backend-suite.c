@@ -147,8 +147,9 @@ struct bench {
     struct psc_graph graph;
     struct psc_call call;
     psc_address block[TEST_OPERANDS + 3]; /* allocations, with their guards */
-    uint64_t block_bytes[TEST_OPERANDS + 3];
     unsigned block_n;
+    enum psc_status status;               /* of the first call that failed */
+    struct psc_error error;
 };
 
 static void must(enum psc_status status, const struct psc_error *error, const char *what)
@@ -157,31 +158,36 @@ static void must(enum psc_status status, const struct psc_error *error, const ch
         g_error("%s: %s", what, error->text);
 }
 
-/* A window of its own, `shift` bytes behind a line, guards around it. */
+/* A window of its own, `shift` bytes behind a line, guards around it. 0 once anything has failed. */
 static psc_address place(struct bench *s, const void *bytes, uint64_t n, uint64_t shift)
 {
-    struct psc_error error = {0};
     psc_address at = 0;
     uint64_t whole = (GUARD + shift + n + GUARD + 3) / 4 * 4;
-    must(s->api->alloc(s->b, whole, &at, &error), &error, "alloc");
+    if (s->status)
+        return 0;
+    s->status = s->api->alloc(s->b, whole, &at, &s->error);
+    if (s->status)
+        return 0;
+    s->block[s->block_n++] = at;
     g_assert_cmpuint(at % 64, ==, 0);
-    must(s->api->fill(s->b, at, TEST_POISON, whole, &error), &error, "fill");
-    if (bytes && n)
-        must(s->api->write(s->b, at + GUARD + shift, bytes, n, &error), &error, "write");
-    s->block[s->block_n] = at;
-    s->block_bytes[s->block_n++] = whole;
+    s->status = s->api->fill(s->b, at, TEST_POISON, whole, &s->error);
+    if (s->status == PSC_OK && bytes && n)
+        s->status = s->api->write(s->b, at + GUARD + shift, bytes, n, &s->error);
     return at + GUARD + shift;
+}
+
+static void load(struct bench *s, const struct psc_weight *weight, psc_address *ret)
+{
+    if (s->status == PSC_OK && weight->data)
+        s->status = s->api->load_weight(s->b, weight, ret, &s->error);
 }
 
 static void bind(struct bench *s, struct psc_bound_weight *w)
 {
-    struct psc_error error = {0};
-    if (!w->weight)
-        return;
-    if (!w->weight->part_n && w->weight->data)
-        must(s->api->load_weight(s->b, w->weight, &w->at[0], &error), &error, "load_weight");
-    for (uint32_t i = 0; i < w->weight->part_n; i++)
-        must(s->api->load_weight(s->b, w->weight->parts[i], &w->at[i], &error), &error, "load_weight");
+    if (w->weight && !w->weight->part_n)
+        load(s, w->weight, &w->at[0]);
+    for (uint32_t i = 0; w->weight && i < w->weight->part_n; i++)
+        load(s, w->weight->parts[i], &w->at[i]);
 }
 
 static struct psc_window window(const struct test_tensor *t, psc_address at)
@@ -192,11 +198,11 @@ static struct psc_window window(const struct test_tensor *t, psc_address at)
 }
 
 /* over: the operand whose bytes the output takes, or -1; ahead: how many bytes before it. */
-static void bench_open(struct bench *s, struct test_case *c, unsigned variant, int over, uint64_t ahead)
+static void bench_open(struct bench *s, struct test_case *c, struct psc_backend *b, int over, uint64_t ahead)
 {
     memset(s, 0, sizeof *s);
     s->api = the_suite.api;
-    s->b = the_suite.open[variant];
+    s->b = b;
     s->node = (struct psc_node_info){.id = 4711, .name = "victim", .op_name = psc_op_info(c->op)->name, .op = c->op};
     s->graph = (struct psc_graph){.nodes = &s->node, .n = 1};
     s->call = (struct psc_call){.graph = &s->graph, .op = c->op, .params = &c->params, .in = s->in, .in_n = c->in_n,
@@ -247,7 +253,8 @@ static enum psc_status run_once(struct test_case *c, unsigned variant, bool snap
 {
     struct bench s;
     struct psc_error error = {0};
-    bench_open(&s, c, variant, over, ahead);
+    bench_open(&s, c, the_suite.open[variant], over, ahead);
+    must(s.status, &s.error, c->name);
     s.call.snapshot = snapshot;
     enum psc_status status = s.api->launch(s.b, &s.call, reterr);
     if (status == PSC_OK)
@@ -271,6 +278,33 @@ static enum psc_status run_once(struct test_case *c, unsigned variant, bool snap
 enum psc_status test_case_try(struct test_case *c, unsigned variant, bool snapshot, struct psc_error *reterr)
 {
     return run_once(c, variant, snapshot, -1, 0, reterr);
+}
+
+/* A backend of its own from open to close. */
+static enum psc_status run_briefly(void *data)
+{
+    struct test_case *c = data;
+    struct bench s;
+    struct psc_backend *b = NULL;
+    enum psc_status status = the_suite.api->open(&the_suite.variants[the_suite.variant_n - 1].config, &b, NULL);
+    if (status)
+        return status;
+    bench_open(&s, c, b, -1, 0);
+    status = s.status;
+    if (status == PSC_OK)
+        status = s.api->launch(b, &s.call, NULL);
+    if (status == PSC_OK)
+        status = s.api->synchronise(b, NULL);
+    bench_close(&s);
+    s.api->close(b);
+    return status;
+}
+
+void test_case_out_of_memory(struct test_case *c)
+{
+    unsigned walked = test_oom_loop(run_briefly, c);
+    g_assert_cmpuint(walked, >, 3);
+    test_case_clear(c);
 }
 
 /* ---- judging --------------------------------------------------------------------------------------------------------- */
@@ -422,6 +456,10 @@ void test_backend_suite(const struct psc_backend_api *api, const struct test_var
     }
     g_test_message("seed %" G_GUINT64_FORMAT, the_suite.seed);
     test_backend_ops();
+    test_backend_products();
+    test_backend_kv();
+    test_backend_errors();
+    test_backend_queue();
 }
 
 void test_backend_suite_end(void)

@@ -71,6 +71,7 @@ void test_backend_products(void);
 void test_backend_kv(void);
 void test_backend_errors(void);
 void test_backend_queue(void);
+void test_backend_fused(void);
 /* g_test_add_func under /NAME-OF-THE-BACKEND/path. */
 void test_suite_add(const char *path, void (*test)(void));
 
@@ -97,5 +98,7 @@ void test_case_run(struct test_case *c);
 enum psc_status test_case_try(struct test_case *c, unsigned variant, bool snapshot, struct psc_error *reterr);
 /* The call must fail; the sentence names the node, and `word`; the output and the regions are as they were. Frees the case. */
 void test_case_refused(struct test_case *c, const char *word);
+/* Opens, runs and closes with every allocation failing once: an error each time, nothing left alive. Frees the case. */
+void test_case_out_of_memory(struct test_case *c);
 
 #endif

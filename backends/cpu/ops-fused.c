@@ -162,8 +162,8 @@ static enum psc_status check_bias_rope_store(const struct psc_call *call, struct
     uint64_t kv_elements;
     if (!psc_mul_u64(p->nkt, tokens, &kv_elements) || call->out.shape[0] != p->nqt ||
         psc_cpu_elements(&call->in[1]) != kv_elements || psc_cpu_elements(&call->in[2]) != kv_elements)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "q, k and v of %" PRIu64 ", %" PRIu64 " and %" PRIu64 " elements are "
-                              "not %" PRIu64 " tokens of %" PRIu64 " and %" PRIu64 " values", psc_cpu_elements(&call->in[0]),
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "q, k and v of %" PRIu64 ", %" PRIu64 " and %" PRIu64 " elements do "
+                              "not fit %" PRIu64 " tokens of %" PRIu64 " and %" PRIu64 " values", psc_cpu_elements(&call->in[0]),
                               psc_cpu_elements(&call->in[1]), psc_cpu_elements(&call->in[2]), tokens, p->nqt, p->nkt);
     if (!psc_cpu_piece(kv_elements, sizeof(float), &plan->needs.temp))
         return psc_cpu_refuse(call, reterr, PSC_ERR_TOO_BIG, "k is too big");
