@@ -26,35 +26,49 @@ struct leaves {
     bool nomem;
 };
 
-static void add_key(struct psc_text *out, struct psc_slice key)
+/* The characters of a string between its quotes, escapes resolved; written bare when they are a plain word. */
+static void add_string(struct psc_text *out, const char *s, size_t n, bool may_be_bare)
 {
-    bool plain = key.n > 0;
-    for (size_t i = 0; i < key.n; i++)
-        plain &= isalnum((unsigned char)key.s[i]) || key.s[i] == '_' || key.s[i] == '-';
-    if (out->n)
-        psc_text_add(out, ".");
-    if (plain) {
-        psc_text_add_n(out, key.s, key.n);
-        return;
+    struct psc_text text = {0};
+    char piece[4 * 64 + 8]; /* a byte that is no text becomes at most four, the last escape may be longer */
+    bool bare = may_be_bare;
+    for (size_t at = 0; at < n;)
+        psc_text_add_n(&text, piece, psc_string_decode(s, n, &at, 64, piece));
+    for (size_t i = 0; i < text.n; i++)
+        bare &= isalnum((unsigned char)text.s[i]) || text.s[i] == '_' || text.s[i] == '-';
+    if (bare && text.n) {
+        psc_text_add_n(out, text.s, text.n);
+    } else {
+        struct psc_json j = {.out = *out}; /* lends the text to the printer */
+        psc_json_string(&j, psc_text_str(&text));
+        *out = j.out;
     }
-    struct psc_json j = {.out = *out}; /* lends the text to the printer: escapes come out in one spelling */
-    psc_json_raw_n(&j, key.s - 1, key.n + 2);
-    *out = j.out;
+    out->failed = out->failed || text.failed;
+    psc_text_release(&text);
 }
 
+static void add_key(struct psc_text *out, struct psc_slice key)
+{
+    if (out->n)
+        psc_text_add(out, ".");
+    add_string(out, key.s, key.n, true);
+}
+
+/* Numbers by their value: 2.0 is 2. */
 static void add_scalar(struct psc_text *out, struct psc_slice v)
 {
-    double number = psc_slice_is_number(v) ? psc_slice_f64(v) : 0;
     int64_t whole;
-    if (psc_slice_is_number(v) && !psc_slice_i64(v, &whole) && number == (double)(int64_t)number &&
-        number > -9007199254740992.0 && number < 9007199254740992.0) {
-        psc_text_addf(out, "%lld", (long long)number); /* 2.0 is 2 */
-    } else if (psc_slice_is_number(v) && !psc_slice_i64(v, &whole)) {
-        psc_text_addf(out, "%.17g", number);
+    uint64_t large;
+    if (psc_slice_i64(v, &whole)) {
+        psc_text_addf(out, "%lld", (long long)whole);
+    } else if (psc_slice_u64(v, &large)) {
+        psc_text_addf(out, "%llu", (unsigned long long)large);
+    } else if (psc_slice_is_number(v)) {
+        psc_text_addf(out, "%.17g", psc_slice_f64(v));
+    } else if (psc_slice_is_string(v)) {
+        add_string(out, v.s + 1, v.n - 2, false);
     } else {
-        struct psc_json j = {.out = *out};
-        psc_json_raw_n(&j, v.s, v.n);
-        *out = j.out;
+        psc_text_add_n(out, v.s, v.n);
     }
 }
 

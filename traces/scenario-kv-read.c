@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define OPS_MAX (1u << 20)
-#define ROWS_MAX (1u << 24) /* of one store, and of all tokens of a file */
+#define ROWS_MAX (1u << 20) /* of one store */
 
 /* The texts of tokens, in the order in which they are met. */
 struct tokens {
@@ -151,7 +151,7 @@ static void read_op(struct psc_part *p, struct psc_slice v, uint32_t at, struct 
     } else if (kind == PSC_KV_OP_RESTORE) {
         read_restore(p, v, where, op, tokens);
     } else if (kind == PSC_KV_OP_ATTEND) {
-        op->n_kv = (uint32_t)psc_part_number(p, v, where, "n_kv", 0, PSC_KV_CELLS_MAX);
+        op->n_kv = (uint32_t)psc_part_number(p, v, where, "n_kv", 0, PSC_SCENARIO_CELLS_MAX);
         op->query_pos = (int32_t)psc_part_number_or(p, v, where, "query_pos", -PSC_KV_POSITION_MAX, PSC_KV_POSITION_MAX, 0);
     } else if (kind == PSC_KV_OP_RM || kind == PSC_KV_OP_SHIFT) {
         op->p0 = read_end(p, v, where, "p0");
@@ -182,11 +182,11 @@ void psc_kv_script_read(struct psc_part *p, struct psc_slice text, struct psc_kv
     struct tokens tokens = {0};
     struct psc_slice v;
     s.layer = (int32_t)psc_part_number_or(p, text, "", "layer", 0, INT32_MAX, 0);
-    s.n_ctx = (uint32_t)psc_part_number(p, text, "", "n_ctx", 1, PSC_KV_CELLS_MAX);
-    s.window = (uint32_t)psc_part_number_or(p, text, "", "window", 0, PSC_KV_CELLS_MAX, 0);
+    s.n_ctx = (uint32_t)psc_part_number(p, text, "", "n_ctx", 1, PSC_SCENARIO_CELLS_MAX);
+    s.window = (uint32_t)psc_part_number_or(p, text, "", "window", 0, PSC_SCENARIO_CELLS_MAX, 0);
     s.dtype = psc_part_string_or(p, text, "", "dtype", "f32");
     if (!psc_part_failed(p))
-        s.row_bytes = row_bytes(p, s.dtype, (uint64_t)psc_part_number(p, text, "", "n_embd", 1, PSC_KV_CELLS_MAX));
+        s.row_bytes = row_bytes(p, s.dtype, (uint64_t)psc_part_number(p, text, "", "n_embd", 1, 1 << 24));
     struct psc_cursor c = psc_part_list(p, text, "", "ops", false, OPS_MAX, &s.op_n);
     struct psc_kv_op *ops = psc_part_alloc(p, s.op_n, sizeof *ops);
     for (uint32_t i = 0; !psc_part_failed(p) && i < s.op_n && psc_cursor_element(&c, &v); i++)

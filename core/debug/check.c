@@ -106,7 +106,7 @@ static enum psc_kind kind_of(const struct psc_replay *r, const struct psc_suspec
         return PSC_K7;
     if (lost_before_walk(r, f))
         return PSC_K3;
-    if (victim == PSC_VALUE_CELL && s->written_later)
+    if (victim == PSC_VALUE_CELL && s->victim_event == PSC_NONE)
         return PSC_K8;
     if (f->writer_value != PSC_NONE) {
         enum psc_value_kind writer = values[f->writer_value].kind;

@@ -20,7 +20,7 @@
  * the one that is listed first, unless only the other is ever read.
  *
  * Kinds, first match decides: K7 too small or partly overlapping; K3 lost before the walk (fill); K8
- * persistent, caller-owned or staging memory pooled, or a cache cell read that was never written; K6 lanes without order; K5 an op over its own operand
+ * persistent, caller-owned or staging memory pooled, or a cache cell read that holds no row; K6 lanes without order; K5 an op over its own operand
  * that another still reads, or that it may not overwrite; K4 bytes owned through a view the planner did not
  * follow; K2 the order used for lives differs from the one executed; else K1 released too early.
  */

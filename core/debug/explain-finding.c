@@ -167,12 +167,37 @@ static void say_race(const struct telling *t)
     psc_text_add(t->out, reads ? " reads: nothing orders the two." : " writes: nothing orders the two.");
 }
 
+/* A cell is read that holds no row of the cache: none was stored yet, or the one that lies there was removed. */
+static bool is_empty_cell(const struct telling *t)
+{
+    return t->f->kind == PSC_K8 && t->read && t->a->story->values[t->f->victim_value].kind == PSC_VALUE_CELL &&
+           t->f->victim_position == t->f->read_position;
+}
+
+static void say_empty_cell(const struct telling *t)
+{
+    say_reader(t);
+    psc_text_add(t->out, " reads ");
+    psc_say_bytes(t->out, t->f->hi - t->f->lo);
+    psc_text_add(t->out, " of ");
+    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    if (t->f->writer_value == PSC_NONE) {
+        psc_text_add(t->out, ", where no row was ever written.");
+        return;
+    }
+    psc_text_add(t->out, ", which holds what is left of a row that was removed (");
+    psc_say_value(t->out, t->a, t->f->writer_value);
+    psc_text_add(t->out, ").");
+}
+
 void psc_explain_finding(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f)
 {
     struct telling t = begin(out, a, f);
 
     if (a->story->executor == PSC_EXEC_QUEUES && f->kind == PSC_K6 && t.write && t.read) {
         say_race(&t);
+    } else if (is_empty_cell(&t)) {
+        say_empty_cell(&t);
     } else if (is_too_long(&t)) {
         say_too_long(&t);
     } else if (!t.write) {
@@ -206,9 +231,8 @@ static void say_rule(const struct telling *t)
         [PSC_K8] = "Persistent, caller-owned and staging memory must never come from the free list.",
     };
 
-    bool cell = t->f->kind == PSC_K8 && !t->write && t->a->story->values[t->f->victim_value].kind == PSC_VALUE_CELL;
-    const char *rule = cell ? "A row that was never written holds whatever its memory held: masking it afterwards does not "
-                              "take a NaN out of a sum." : rules[t->f->kind];
+    const char *rule = is_empty_cell(t) ? "A cell without a row holds whatever its memory held: masking it afterwards does "
+                                          "not take a NaN out of a sum." : rules[t->f->kind];
 
     psc_text_addf(t->out, "%s %s. %s", psc_kind_name(t->f->kind), psc_kind_text(t->f->kind), rule);
 }

@@ -22,8 +22,11 @@ struct clock {
     uint32_t n;
     uint32_t left; /* successors that have not looked yet */
 };
+#define EFFORT_MAX (UINT64_C(1) << 32)
+
 struct work {
     const struct psc_story *s;
+    uint64_t effort; /* entries of clocks and accesses looked at */
     struct psc_arena scratch;
     uint32_t n;
     uint32_t *out_at, *out, *in_at, *in; /* edges by their ends */
@@ -192,6 +195,7 @@ static enum psc_status meet(struct work *w, const struct track *track, unsigned 
         else
             hi = mid;
     }
+    w->effort += track->n[kind] - lo;
     for (size_t i = lo; i < track->n[kind] && !status && !w->cut; i++) {
         const struct access *old = &track->list[kind][i];
         if (old->lo < now->hi && now->lo < old->hi)
@@ -244,6 +248,10 @@ static enum psc_status take_access(struct work *w, uint32_t p, uint32_t event, s
 
 static enum psc_status take(struct work *w, uint32_t p, struct psc_error *reterr)
 {
+    w->effort += (uint64_t)w->chain_n * (1 + w->in_at[p + 1] - w->in_at[p]);
+    if (w->effort > EFFORT_MAX)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "too many of the %u positions run beside each other: %u chains so far", w->n,
+                        w->chain_n);
     enum psc_status status = set_clock(w, p, reterr);
     if (!status)
         status = join_chain(w, p, reterr);

@@ -30,7 +30,7 @@ struct psc_races {
     uint32_t n;
     bool cut;                    /* there are more than PSC_RACES_MAX */
 };
-/* PSC_ERR_ORDER when positions wait for each other in a circle: the sentence names one of them. */
+/* PSC_ERR_TOO_BIG when that is more than anybody would wait for. PSC_ERR_ORDER when positions wait for each other in a circle: the sentence names one of them. */
 enum psc_status psc_lanes_races(struct psc_arena *arena, const struct psc_story *story, struct psc_races *ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 /* Reads, and what changes bytes or gives them back: the events that count as accesses. */

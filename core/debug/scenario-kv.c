@@ -29,6 +29,7 @@ struct player {
     uint32_t *nothing;  /* of each cell: the value for a row that holds nothing, or PSC_NONE */
     const char **titles; /* owned, and the texts: of each position */
     size_t position_n, title_cap;
+    uint32_t event_n;
     bool nomem;
 };
 
@@ -72,7 +73,8 @@ static void event(struct player *p, enum psc_event_kind kind, uint32_t value, ui
     e.version = version;
     e.buffer = p->buffer[cell];
     e.hi = p->script->row_bytes;
-    psc_story_add_event(p->story, &e);
+    if (++p->event_n <= PSC_SCENARIO_EVENTS_MAX)
+        psc_story_add_event(p->story, &e);
 }
 
 static uint32_t new_value(struct player *p, const char *name)
@@ -261,13 +263,14 @@ static void play_attend(struct player *p, uint32_t at)
     char title[96];
     snprintf(title, sizeof title, "op %u: attend from position %d to %u rows", at, op->query_pos, op->n_kv);
     begin_position(p, title);
-    for (uint32_t c = 0; c < op->n_kv; c++) {
+    for (uint32_t c = 0; c < op->n_kv && p->event_n <= PSC_SCENARIO_EVENTS_MAX; c++) {
         bool there = c < p->kv.cells.n && p->value[c] != PSC_NONE;
         if (there) {
             event(p, PSC_EV_READ, p->value[c], p->version[c], c);
             continue;
         }
         add(p, &p->unwritten, c);
+        p->event_n += c >= p->kv.cells.n;
         first = n++ ? first : c;
         if (c >= p->kv.cells.n)
             continue;
@@ -380,7 +383,10 @@ enum psc_status psc_kv_play(struct psc_arena *arena, const struct psc_kv_script 
 {
     struct player p = {.script = script, .report = report};
     enum psc_status status = begin(&p, reterr);
-    for (uint32_t at = 0; at < script->op_n && !status && !p.nomem; at++) {
+    if (!status && (uint64_t)script->op_n * p.kv.cells.n > UINT64_C(1) << 32)
+        status = psc_fail(reterr, PSC_ERR_TOO_BIG, "%u operations on %u cells are more than are played", script->op_n,
+                          p.kv.cells.n);
+    for (uint32_t at = 0; at < script->op_n && !status && !p.nomem && p.event_n <= PSC_SCENARIO_EVENTS_MAX; at++) {
         struct psc_error error = {0};
         enum psc_status done = play_op(&p, at, &error);
         if (done == PSC_ERR_NOMEM)
@@ -388,6 +394,8 @@ enum psc_status psc_kv_play(struct psc_arena *arena, const struct psc_kv_script 
         else if (done)
             fail(&p, at, &error);
     }
+    if (!status && !p.nomem && p.event_n > PSC_SCENARIO_EVENTS_MAX)
+        status = psc_fail(reterr, PSC_ERR_TOO_BIG, "the script makes more than %u events", PSC_SCENARIO_EVENTS_MAX);
     if (!status)
         status = finish(&p, arena, ret, ret_story, reterr);
     for (size_t i = 0; i < p.position_n; i++)

@@ -17,6 +17,7 @@ struct player {
     uint16_t *lane;         /* of each queue; the host's is 0 */
     bool *at_first;         /* of each buffer: bytes are looked at before a command has written them */
     bool rehearsal;         /* only find out at_first */
+    uint32_t event_n;
     bool nomem, too_many;
 };
 
@@ -100,7 +101,10 @@ static enum psc_status make_edges(struct player *p, struct psc_error *reterr)
 /* ---- the story --------------------------------------------------------------------------------------- */
 
 /* What the bytes of a buffer hold in list order: pieces with one value each, ascending, from byte 0 to the end. */
-struct piece { uint64_t lo; uint32_t value; };
+struct piece {
+    uint64_t lo, begin; /* first byte of the piece, and of the value of which it is left */
+    uint32_t value;
+};
 struct holder {
     struct piece *list; /* owned */
     size_t n, cap;
@@ -128,7 +132,7 @@ static size_t find(const struct holder *h, uint64_t lo)
 static void hold(struct player *p, struct holder *h, uint64_t lo, uint64_t hi, uint32_t value)
 {
     size_t a = find(h, lo), b = find(h, hi - 1), tail_from = b + 1;
-    struct piece tail = {hi, h->list[b].value};
+    struct piece tail = {hi, h->list[b].begin, h->list[b].value};
     bool has_tail = end_of(h, b) > hi, has_head = h->list[a].lo < lo;
     size_t keep = a + has_head, put = keep + 1 + has_tail, rest = h->n - tail_from;
     if (!psc_grow(&h->list, put + rest, &h->cap, sizeof *h->list)) {
@@ -136,29 +140,10 @@ static void hold(struct player *p, struct holder *h, uint64_t lo, uint64_t hi, u
         return;
     }
     memmove(h->list + put, h->list + tail_from, rest * sizeof *h->list);
-    h->list[keep] = (struct piece){lo, value};
+    h->list[keep] = (struct piece){lo, lo, value};
     if (has_tail)
         h->list[keep + 1] = tail;
     h->n = put + rest;
-}
-
-/* An event for each piece of the bytes; kinds read and release. */
-static void look(struct player *p, struct holder *h, enum psc_event_kind kind, uint32_t at,
-                 const struct psc_sched_access *access)
-{
-    for (size_t i = find(h, access->lo); i < h->n && h->list[i].lo < access->hi && access->lo < access->hi; i++) {
-        struct psc_event e = psc_event_blank(kind, (int32_t)at);
-        if (p->rehearsal) {
-            p->at_first[access->buffer] |= h->list[i].value == PSC_NONE;
-            continue;
-        }
-        e.value = h->list[i].value;
-        e.buffer = access->buffer;
-        e.lane = p->lane[p->script->commands[at].queue];
-        e.lo = h->list[i].lo > access->lo ? h->list[i].lo : access->lo;
-        e.hi = end_of(h, i) < access->hi ? end_of(h, i) : access->hi;
-        psc_story_add_event(p->story, &e);
-    }
 }
 
 static uint32_t add_value(struct player *p, const char *name, uint32_t buffer, uint64_t bytes)
@@ -169,6 +154,41 @@ static uint32_t add_value(struct player *p, const char *name, uint32_t buffer, u
     if (backend)
         v.backend = psc_story_add_backend(p->story, backend);
     return psc_story_add_value(p->story, &v);
+}
+
+/* Bytes from the middle of a value on are a view of it. */
+static uint32_t part_of(struct player *p, const struct piece *piece, uint32_t buffer, uint64_t lo, uint64_t hi)
+{
+    char name[96];
+    struct psc_value v = {.kind = PSC_VALUE_CALLER, .backend = PSC_BACKEND_NONE, .layer = -1, .node = PSC_NONE,
+                          .is_view = true, .of = piece->value, .offset = lo - piece->begin, .bytes = hi - lo,
+                          .name = name};
+    snprintf(name, sizeof name, "bytes %llu..%llu of %.40s", (unsigned long long)lo, (unsigned long long)hi,
+             p->script->buffers[buffer].id);
+    return lo == piece->begin ? piece->value : psc_story_add_value(p->story, &v);
+}
+
+/* An event for each piece of the bytes; kinds read and release. */
+static void look(struct player *p, struct holder *h, enum psc_event_kind kind, uint32_t at,
+                 const struct psc_sched_access *access)
+{
+    for (size_t i = find(h, access->lo); i < h->n && h->list[i].lo < access->hi && access->lo < access->hi; i++) {
+        struct psc_event e = psc_event_blank(kind, (int32_t)at);
+        if (++p->event_n > 2 * PSC_SCENARIO_EVENTS_MAX) { /* counted twice */
+            p->too_many = true;
+            return;
+        }
+        if (p->rehearsal) {
+            p->at_first[access->buffer] |= h->list[i].value == PSC_NONE;
+            continue;
+        }
+        e.buffer = access->buffer;
+        e.lane = p->lane[p->script->commands[at].queue];
+        e.lo = h->list[i].lo > access->lo ? h->list[i].lo : access->lo;
+        e.hi = end_of(h, i) < access->hi ? end_of(h, i) : access->hi;
+        e.value = kind == PSC_EV_READ ? part_of(p, &h->list[i], access->buffer, e.lo, e.hi) : h->list[i].value;
+        psc_story_add_event(p->story, &e);
+    }
 }
 
 static void write_bytes(struct player *p, struct holder *h, uint32_t at, uint32_t k)
@@ -200,7 +220,7 @@ static void empty_buffers(struct player *p, struct holder *holders)
         if (!psc_grow(&holders[b].list, 1, &holders[b].cap, sizeof *holders[b].list))
             p->nomem = true;
         else
-            holders[b].list[holders[b].n++] = (struct piece){0, PSC_NONE};
+            holders[b].list[holders[b].n++] = (struct piece){0, 0, PSC_NONE};
     }
 }
 
@@ -277,7 +297,7 @@ static enum psc_status tell(struct player *p, struct psc_arena *arena, struct ps
     empty_buffers(p, holders);
     p->rehearsal = true;
     for (unsigned pass = 0; pass < 2; pass++) {
-        for (uint32_t at = 0; at < s->command_n && !p->nomem; at++)
+        for (uint32_t at = 0; at < s->command_n && !p->nomem && !p->too_many; at++)
             tell_command(p, holders, at);
         if (!pass)
             add_buffers(p, holders);
@@ -287,6 +307,8 @@ static enum psc_status tell(struct player *p, struct psc_arena *arena, struct ps
         psc_free(holders[b].list);
     if (p->nomem)
         return psc_fail_nomem(reterr);
+    if (p->too_many)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the commands make more than %u events", PSC_SCENARIO_EVENTS_MAX);
     psc_story_set_order(p->story, s->command_n, NULL, NULL, PSC_EXEC_QUEUES, NULL, false);
     psc_story_set_edges(p->story, p->edges, (uint32_t)p->edge_n);
     psc_story_set_titles(p->story, titles);

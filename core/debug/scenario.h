@@ -8,6 +8,8 @@
  * history and every view work on scenarios as on plans and runs. A kv script runs on the cell table of core/plan, a
  * sched script's races are the checker's (core/debug/lanes.h).
  *
+ * A story has at most PSC_SCENARIO_EVENTS_MAX events: PSC_ERR_TOO_BIG.
+ *
  * Ownership: scripts are borrowed; answers and stories live in the arena. Sentences about what went wrong go into the
  * report: faults for errors, warnings for what a person should know.
  */
@@ -16,6 +18,9 @@
 
 #include "core/debug/lanes.h"
 #include "core/plan/kv-single.h"
+
+#define PSC_SCENARIO_EVENTS_MAX (1u << 22)
+#define PSC_SCENARIO_CELLS_MAX (1u << 20) /* of a kv script */
 
 /* ---- kv ---------------------------------------------------------------------------------------------- */
 
