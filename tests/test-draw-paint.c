@@ -1,5 +1,6 @@
 #include "tests/draw-scene.h"
 #include "tests/many-ranges.h"
+#include "tests/pictures.h"
 #include "tests/stories.h"
 #include "tests/util.h"
 #include "ui/draw/parts.h"
@@ -9,8 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHANNEL_MAX 8 /* largest difference of a channel that passes as the same picture */
 
 /* ---- golden pictures ----------------------------------------------------------------------------- */
 
@@ -26,54 +25,9 @@ static cairo_surface_t *picture(const struct psc_scene *scene, const struct psc_
     return surface;
 }
 
-static uint32_t pixel(cairo_surface_t *s, int x, int y)
-{
-    const uint8_t *data = cairo_image_surface_get_data(s);
-    uint32_t ret;
-    memcpy(&ret, data + (size_t)y * (size_t)cairo_image_surface_get_stride(s) + (size_t)x * 4, 4);
-    return ret & 0xffffff;
-}
-
-static int channel_difference(uint32_t a, uint32_t b)
-{
-    int most = 0;
-    for (int shift = 0; shift < 24; shift += 8)
-        most = MAX(most, abs((int)((a >> shift) & 255) - (int)((b >> shift) & 255)));
-    return most;
-}
-
-/* Compares with tests/golden/NAME.png; PSC_GOLDEN=write makes it anew (look at it before you commit it). */
-static void check_golden_surface(const char *name, cairo_surface_t *got)
-{
-    char *relative = g_strdup_printf("tests/golden/%s.png", name), *path = test_source_path(relative);
-    int width = cairo_image_surface_get_width(got), height = cairo_image_surface_get_height(got);
-    if (!g_strcmp0(g_getenv("PSC_GOLDEN"), "write"))
-        g_assert_cmpint(cairo_surface_write_to_png(got, path), ==, CAIRO_STATUS_SUCCESS);
-    cairo_surface_t *want = cairo_image_surface_create_from_png(path);
-    g_assert_cmpint(cairo_surface_status(want), ==, CAIRO_STATUS_SUCCESS);
-    g_assert_cmpint(cairo_image_surface_get_width(want), ==, width);
-    g_assert_cmpint(cairo_image_surface_get_height(want), ==, height);
-    int most = 0, at_x = 0, at_y = 0;
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++) {
-            int d = channel_difference(pixel(got, x, y), pixel(want, x, y));
-            if (d > most)
-                most = d, at_x = x, at_y = y;
-        }
-    if (most > CHANNEL_MAX) {
-        char *seen = g_strdup_printf("%s/golden-%s.png", g_get_tmp_dir(), name);
-        cairo_surface_write_to_png(got, seen);
-        g_error("%s differs by %d at %d, %d; the picture of this run is %s", relative, most, at_x, at_y, seen);
-    }
-    cairo_surface_destroy(got);
-    cairo_surface_destroy(want);
-    g_free(relative);
-    g_free(path);
-}
-
 static void check_golden(const char *name, const struct psc_scene *scene, const struct psc_view *view)
 {
-    check_golden_surface(name, picture(scene, view));
+    picture_check(name, picture(scene, view));
 }
 
 struct golden {
@@ -181,7 +135,7 @@ static void test_golden_parts(void)
         cairo_translate(cr, 0, 52);
         psc_part_heatmap(cr, p, NULL, values, 64, 2, 300, 60);
         cairo_destroy(cr);
-        check_golden_surface(dark ? "parts-dark" : "parts", surface);
+        picture_check(dark ? "parts-dark" : "parts", surface);
     }
     draw_scene_free(d);
 }
@@ -332,7 +286,7 @@ static void test_classes_differ(void)
                     int differ = 0;
                     for (int y = 0; y < CELL; y++)
                         for (int x = 0; x < CELL; x++)
-                            differ += channel_difference(seen(pixel(cells[a], x, y), eyes[e]), seen(pixel(cells[b], x, y), eyes[e])) >= 12;
+                            differ += picture_difference(seen(picture_pixel(cells[a], x, y), eyes[e]), seen(picture_pixel(cells[b], x, y), eyes[e])) >= 12;
                     if (differ < 24)
                         g_error("classes %d and %d differ in %d pixels only (eye %zu, %s)", a, b, differ, e, dark ? "dark" : "light");
                 }
@@ -346,7 +300,7 @@ static unsigned count_of(cairo_surface_t *s, uint32_t rgb)
     unsigned n = 0;
     for (int y = 0; y < cairo_image_surface_get_height(s); y++)
         for (int x = 0; x < cairo_image_surface_get_width(s); x++)
-            n += channel_difference(pixel(s, x, y), rgb) < 12;
+            n += picture_difference(picture_pixel(s, x, y), rgb) < 12;
     return n;
 }
 
