@@ -272,9 +272,12 @@ static enum psc_status carry_out(struct psc_backend *b, const struct command *co
         memmove(host(command->to), host(command->from), command->bytes);
         return PSC_OK;
     case COMMAND_PROBE:
-        if (command->probe.kind != PSC_PROBE_COPY)
-            return psc_fail(reterr, PSC_ERR_UNAVAILABLE, "the double only copies");
-        memcpy(command->probe.ret, host(command->probe.at), command->probe.bytes);
+        if (command->probe.kind == PSC_PROBE_HASH)
+            *(uint64_t *)command->probe.ret = psc_probe_hash(host(command->probe.at), command->probe.bytes);
+        else if (command->probe.kind == PSC_PROBE_STATS)
+            psc_probe_stats_of(host(command->probe.at), command->probe.bytes / 4, command->probe.dtype, command->probe.ret);
+        else
+            memcpy(command->probe.ret, host(command->probe.at), command->probe.bytes);
         return PSC_OK;
     case COMMAND_SNAPSHOT:
         flight = find_flight(b, command->ticket);

@@ -48,7 +48,13 @@ static void read_word(GHashTable *names, const char *word, struct line *line)
         line->params.weight = g_intern_string(word + 7);
     else if (g_str_has_prefix(word, "bias="))
         line->params.bias[0] = g_intern_string(word + 5);
-    else if (!strcmp(word, "i32"))
+    else if (g_str_has_prefix(word, "hd=")) {
+        line->params.hd = line->params.hd_kv = g_ascii_strtoull(word + 3, NULL, 10);
+        line->params.n_head = line->params.nh = line->shape[0] / line->params.hd;
+        line->params.n_head_kv = line->params.nk = line->params.n_head;
+        line->params.freq_base = 10000;
+        line->params.scale = 1;
+    } else if (!strcmp(word, "i32"))
         line->dtype = PSC_I32;
     else {
         psc_node node = look_up(names, word);

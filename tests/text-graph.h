@@ -9,6 +9,7 @@
  *     i: input 3 i32          an index; everything else is f32
  *     m: matmul 8 x weight=w bias=b, q: scale 4 x scale=2
  *     s: kvcache_store 64x9 x x i row=17 #0    rows of 17 words
+ *     r: rope 4 q i hd=2      heads of 2: as many as fit
  *     out g v                 outputs
  *
  * Blank lines are skipped; a line that makes no sense aborts the test.

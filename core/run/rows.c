@@ -103,8 +103,6 @@ static uint32_t ask(struct asking *a, psc_node node, uint32_t operand, enum psc_
     index.runs = psc_arena_alloc(a->arena, runs_of(&index), sizeof *index.runs);
     if (!index.runs)
         return PSC_NONE;
-    all->next[all->index_n] = all->first[index.input];
-    all->first[index.input] = all->index_n;
     all->index[all->index_n] = index;
     return all->index_n++;
 }
@@ -194,6 +192,10 @@ enum psc_status psc_rows_build(struct psc_arena *arena, const struct psc_graph *
             status = check_static(graph, &a.rows, i, reterr);
     }
     psc_map_release(&a.known);
+    for (uint32_t k = a.rows.index_n; !status && k-- > 0;) { /* an input's demands in the order of the nodes */
+        a.rows.next[k] = a.rows.first[a.rows.index[k].input];
+        a.rows.first[a.rows.index[k].input] = k;
+    }
     if (!status)
         *ret = a.rows;
     return status;
@@ -233,8 +235,7 @@ static enum psc_status check_plain(const struct psc_graph *graph, const struct p
 {
     for (uint64_t t = 0; t < index->n; t++)
         if (words[t] >= index->rows)
-            return beyond(graph, index, t, index->kind == PSC_INDEX_CELL ? "position (cell)" : "position",
-                          (int32_t)words[t], reterr);
+            return beyond(graph, index, t, "position", (int32_t)words[t], reterr);
     return PSC_OK;
 }
 
