@@ -51,7 +51,7 @@ static uint64_t fold_operand(const struct psc_call *c, uint32_t k)
 
 static uint64_t fold_all(const struct psc_call *c)
 {
-    uint64_t h = (uint64_t)c->op;
+    uint64_t h = c->node; /* two nodes never make the same */
     for (uint32_t k = 0; k < c->in_n; k++)
         h = psc_hash_mix(h ^ fold_operand(c, k));
     return h;
@@ -93,13 +93,14 @@ static uint64_t rows_seen(const struct psc_call *c, uint64_t t)
     const struct psc_window *positions = index_of(c);
     if (!positions)
         return c->kv.rows;
-    return (uint64_t)((uint32_t *)host(positions->at))[t % words_of(positions)] + 1;
+    uint64_t seen = (uint64_t)((uint32_t *)host(positions->at))[t % words_of(positions)] + 1;
+    return seen < c->kv.rows ? seen : c->kv.rows; /* an index may be garbage where a defect is tried */
 }
 
 static void attend(const struct psc_call *c)
 {
     uint64_t width = c->out.shape[0], tokens = c->out.shape[1], q = words_of(&c->in[0]);
-    uint64_t h = double_control.mix ? fold_operand(c, 0) : 0;
+    uint64_t h = double_control.mix ? fold_operand(c, 0) + c->node : 0;
     float *out = host(c->out.at);
     for (uint64_t t = 0; t < tokens; t++)
         for (uint64_t j = 0; j < width; j++) {
@@ -122,7 +123,7 @@ static void attend(const struct psc_call *c)
 
 static void mix_elements(const struct psc_call *c, uint64_t n)
 {
-    uint64_t whole = (uint64_t)c->op;
+    uint64_t whole = c->node;
     uint32_t *out = host(c->out.at);
     for (uint32_t k = 0; k < c->in_n; k++)
         if (c->in[k].bytes != c->out.bytes)

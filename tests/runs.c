@@ -68,19 +68,25 @@ void run_fill_i32(struct psc_session *s, const char *name, const int32_t *values
         g_error("%s", error.text);
 }
 
+uint32_t *run_words(const struct psc_graph *g, psc_node i, uint64_t seed, uint32_t below)
+{
+    const struct psc_node_info *node = &g->nodes[i];
+    uint32_t *words = g_new0(uint32_t, node->elements + 1);
+    uint64_t state = seed + i;
+    for (uint64_t k = 0; k < node->elements; k++)
+        words[k] = node->dtype == PSC_I32 ? (uint32_t)((k + seed) % below) : 0x3f800000u | (uint32_t)(psc_random_next(&state) & 0x7fffff);
+    return words;
+}
+
 void run_fill_all(struct psc_session *s, uint64_t seed, uint32_t below)
 {
     const struct psc_graph *g = psc_session_graph(s);
     for (psc_node i = 0; i < g->n; i++) {
-        const struct psc_node_info *node = &g->nodes[i];
-        if (node->op != PSC_OP_INPUT)
-            continue;
-        uint32_t *words = g_new0(uint32_t, node->elements + 1);
         struct psc_error error = {0};
-        uint64_t state = seed + i;
-        for (uint64_t k = 0; k < node->elements; k++)
-            words[k] = node->dtype == PSC_I32 ? (uint32_t)((k + seed) % below) : 0x3f800000u | (uint32_t)(psc_random_next(&state) & 0x7fffff);
-        if (psc_session_fill_node(s, i, words, node->elements, &error))
+        if (g->nodes[i].op != PSC_OP_INPUT)
+            continue;
+        uint32_t *words = run_words(g, i, seed, below);
+        if (psc_session_fill_node(s, i, words, g->nodes[i].elements, &error))
             g_error("%s", error.text);
         g_free(words);
     }

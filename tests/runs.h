@@ -26,6 +26,7 @@ void run_use(struct psc_session *s, const struct psc_graph *graph, uint32_t numb
 void run_fill_f32(struct psc_session *s, const char *name, const float *values, uint64_t n);
 void run_fill_i32(struct psc_session *s, const char *name, const int32_t *values, uint64_t n);
 /* Fills every input with words that follow from the seed; i32 inputs get 0 .. n - 1 modulo `below`. */
+uint32_t *run_words(const struct psc_graph *g, psc_node input, uint64_t seed, uint32_t below); /* g_free */
 void run_fill_all(struct psc_session *s, uint64_t seed, uint32_t below);
 void run_execute(struct psc_session *s, const struct psc_sink *sink);
 /* The node's numbers; g_free. */
