@@ -2,6 +2,7 @@
  * of the run says which read went wrong. On the cpu and deferred backends. */
 #include "tests/runs.h"
 
+#include "backends/deferred/deferred.h"
 #include "backends/registry.h"
 #include "core/debug/check.h"
 #include "core/run/faults.h"
@@ -407,6 +408,40 @@ static void test_l17(void)
     lab_end(&lab);
 }
 
+/* ---- a device that hangs --------------------------------------------------------------------------------------------------- */
+
+static void test_a_device_that_hangs(void)
+{
+    struct lab lab = {0};
+    struct psc_session_options options = run_options();
+    struct psc_error error = {0};
+    struct psc_graph_key key = run_key(2);
+    const struct psc_backend_api *api;
+    struct psc_session_counters c;
+    uint32_t n, deferred = 0;
+    const struct psc_backend_api *const *apis = psc_backend_apis(&n);
+    while (strcmp(apis[deferred]->name, "deferred"))
+        deferred++;
+    options.config.timeout_ms = 20;
+    lab.g = text_graph(&lab.arena, there_and_back);
+    lab.s = run_session_on(&options, apis, n);
+    run_use(lab.s, lab.g, 1);
+    run_fill_f32(lab.s, "x", F(1, 2, 3, 4), 4);
+    struct psc_backend *device = psc_session_backend(lab.s, deferred, &api);
+    psc_deferred_hang(device, true);
+    run_fails(psc_session_execute(lab.s, NULL, &error), &error, PSC_ERR_UNAVAILABLE, WORDS("node 1 (silu)", "from deferred to cpu", "20 ms"));
+    run_fails(psc_session_execute(lab.s, NULL, &error), &error, PSC_ERR_UNAVAILABLE, WORDS("waiting for deferred", "20 ms"));
+    run_fails(psc_session_use(lab.s, &key, run_build_cb, lab.g, &error), &error, PSC_ERR_UNAVAILABLE, WORDS("20 ms"));
+    psc_deferred_hang(device, false);
+    run_execute(lab.s, NULL);
+    run_expect(lab.s, "o", F(1.7311f, 3.7616f, 5.8577f, 7.9281f), 4, 0.0005);
+    psc_session_counters(lab.s, &c);
+    g_assert_cmpuint(c.copies, ==, c.waits);
+    psc_deferred_hang(device, true);
+    g_assert_cmpint(psc_session_execute(lab.s, NULL, &error), ==, PSC_ERR_UNAVAILABLE);
+    lab_end(&lab); /* while commands are still queued */
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -426,5 +461,6 @@ int main(int argc, char **argv)
     g_test_add_func("/run/faults/l13-keeps-a-region-that-is-too-small", test_l13);
     g_test_add_func("/run/faults/l15-writes-behind-the-region", test_l15);
     g_test_add_func("/run/faults/l17-reads-an-input-that-nobody-filled", test_l17);
+    g_test_add_func("/run/schedule/a-device-that-hangs-is-given-up-and-taken-up-again", test_a_device_that_hangs);
     return g_test_run();
 }

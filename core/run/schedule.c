@@ -233,18 +233,24 @@ static enum psc_status run_stretch(struct run *r, uint32_t at, struct psc_error 
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
 
-static enum psc_status synchronise(struct run *r, struct psc_error *reterr)
+static enum psc_status synchronise(struct psc_session *s, struct psc_error *reterr)
 {
     enum psc_status first = PSC_OK;
-    for (uint32_t k = 0; k < r->s->api_n; k++) {
-        struct psc_pool *pool = &r->s->pools[k];
+    for (uint32_t k = 0; k < s->api_n; k++) {
+        struct psc_pool *pool = &s->pools[k];
         enum psc_status status = pool->backend ? pool->api->synchronise(pool->backend, first ? NULL : reterr) : PSC_OK;
         char text[64];
         snprintf(text, sizeof text, "waiting for %s", pool->api->name);
         if (status && !first)
             first = while_doing(reterr, status, text);
     }
+    s->unsettled = first != PSC_OK;
     return first;
+}
+
+enum psc_status psc_schedule_settle(struct psc_session *s, struct psc_error *reterr)
+{
+    return s->unsettled ? synchronise(s, reterr) : PSC_OK;
 }
 
 /* Nothing may be on its way when the session is used again; what a failed run recorded or warmed counts for nothing. */
@@ -256,7 +262,7 @@ static void abandon(struct run *r)
     }
     psc_replay_drop(r->s, r->mapped);
     (void)!psc_copy_drain(&r->copying, NULL);
-    (void)!synchronise(r, NULL);
+    (void)!synchronise(r->s, NULL);
 }
 
 static enum psc_status run_all(struct run *r, struct psc_error *reterr)
@@ -268,7 +274,7 @@ static enum psc_status run_all(struct run *r, struct psc_error *reterr)
     if (!status)
         status = psc_copy_drain(&r->copying, reterr);
     if (!status)
-        status = synchronise(r, reterr);
+        status = synchronise(r->s, reterr);
     if (status)
         abandon(r);
     else

@@ -34,6 +34,7 @@ struct psc_session {
     void *bounce;                  /* room for the largest transfer of any mapped graph */
     uint64_t bounce_bytes;
     bool capture_off;              /* an error inside a window: no more captures in this session */
+    bool unsettled;                /* a backend could not be waited for: what was handed to it may still be running */
 };
 
 static inline bool psc_session_fault(const struct psc_session *s, enum psc_run_fault fault)

@@ -43,10 +43,11 @@ void psc_session_free(struct psc_session *s)
 {
     if (!s)
         return;
-    while (s->cache.n)
-        free_mapped(s, psc_cache_remove(&s->cache, s->cache.n - 1));
-    for (uint32_t k = 0; k < s->api_n; k++)
+    for (uint32_t k = 0; k < s->cache.n; k++)
+        psc_replay_drop(s, s->cache.graphs[k]);
+    for (uint32_t k = 0; k < s->api_n; k++) /* before the calls that a queue may hold */
         psc_pool_close(&s->pools[k]);
+    psc_cache_release(&s->cache);
     psc_staging_release(&s->staging);
     psc_map_release(&s->region_of);
     psc_free(s->regions);
@@ -95,6 +96,9 @@ enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_ke
                                 struct psc_error *reterr)
 {
     uint32_t at = psc_cache_find(&s->cache, key);
+    enum psc_status status = psc_schedule_settle(s, reterr);
+    if (status)
+        return status;
     if (at != PSC_NONE && s->cache.graphs[at] == s->current) {
         s->counters.reuses++;
         return PSC_OK;
@@ -211,7 +215,8 @@ enum psc_status psc_session_fill_node(struct psc_session *s, psc_node node, cons
 
 enum psc_status psc_session_execute(struct psc_session *s, const struct psc_sink *sink, struct psc_error *reterr)
 {
-    return s->current ? psc_schedule_run(s, sink, reterr) : no_graph(reterr);
+    enum psc_status status = s->current ? psc_schedule_settle(s, reterr) : no_graph(reterr);
+    return status ? status : psc_schedule_run(s, sink, reterr);
 }
 
 enum psc_status psc_session_read(struct psc_session *s, psc_node node, void *words, uint64_t n, struct psc_error *reterr)
