@@ -28,6 +28,7 @@ struct running {
     struct psc_tokens tokens;
     struct psc_run_request request;
     struct psc_run_fill fills[CLI_FILLS_MAX];
+    struct psc_foreign foreign; /* --plan */
     struct psc_run_result result;
     struct psc_events_out *events, *contents;
     FILE *logits;
@@ -192,6 +193,15 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
     r->request.session.plan.pool = NULL;
     r->request.session.has_budget = o->plan.pool != NULL;
     r->request.session.budget = o->budget.bytes;
+    if (o->plan_file) {
+        enum psc_status status = psc_plan_read(&r->arena, o->plan_file, &r->foreign, reterr);
+        if (!status && !r->subject.graph)
+            status = psc_fail(reterr, PSC_ERR_USAGE, "--plan is the plan of one graph: a model runs more than one");
+        if (status)
+            return status;
+        r->request.session.planner = &psc_foreign_planner;
+        r->request.session.plan.foreign = &r->foreign;
+    }
     return r->subject.graph ? take_fills(r, reterr) : take_prompt(r, reterr);
 }
 
@@ -301,25 +311,44 @@ static void result_json(struct psc_json *j, const struct running *r)
     psc_json_put_u64(j, "unwritten_reads", a->unwritten_n);
 }
 
-/* What went wrong, in sentences, on stderr. */
+/* Findings of one story of a phase, in sentences, on stderr. */
+static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story *story, uint32_t shown)
+{
+    struct psc_analysis_options plain = {.plan = psc_plan_defaults};
+    struct psc_analysis *analysis = NULL;
+    struct psc_phase own = *phase;
+    own.story = (struct psc_story *)(uintptr_t)story;
+    if (psc_analysis_new(&own, &plain, &analysis, NULL))
+        return shown;
+    for (uint32_t i = 0; i < analysis->check.finding_n && shown < FINDINGS_SHOWN; i++, shown++) {
+        struct psc_text text = {0}, line = {0};
+        psc_explain_finding(&text, analysis, &analysis->check.findings[i]);
+        cli_add_safe(&line, psc_text_str(&text));
+        fprintf(stderr, "planscope-cli: %s: %s\n", phase->kind, psc_text_str(&line));
+        psc_text_release(&line);
+        psc_text_release(&text);
+    }
+    psc_analysis_free(analysis);
+    return shown;
+}
+
+/* Each phase's story, and the first one of its own that a step has. */
 static void tell_findings(const struct running *r)
 {
     const struct psc_run_result *a = &r->result;
-    struct psc_analysis_options plain = {.plan = psc_plan_defaults};
     uint32_t shown = 0;
     for (uint32_t p = 0; a->finding_n && a->doc && p < a->doc->phase_n; p++) {
-        struct psc_analysis *analysis = NULL;
-        if (!a->doc->phases[p].story || psc_analysis_new(&a->doc->phases[p], &plain, &analysis, NULL))
-            continue;
-        for (uint32_t i = 0; i < analysis->check.finding_n && shown < FINDINGS_SHOWN; i++, shown++) {
-            struct psc_text text = {0}, line = {0};
-            psc_explain_finding(&text, analysis, &analysis->check.findings[i]);
-            cli_add_safe(&line, psc_text_str(&text));
-            fprintf(stderr, "planscope-cli: %s: %s\n", a->doc->phases[p].kind, psc_text_str(&line));
-            psc_text_release(&line);
-            psc_text_release(&text);
-        }
-        psc_analysis_free(analysis);
+        const struct psc_phase *phase = &a->doc->phases[p];
+        struct psc_arena arena = {0};
+        struct psc_step step = {0};
+        if (phase->story)
+            shown = tell_story(phase, phase->story, shown);
+        for (uint32_t s = 0; !step.story && s < psc_doc_step_n(a->doc, p); s++)
+            if (psc_doc_load_step(a->doc, p, s, &arena, &step, NULL))
+                break;
+        if (step.story)
+            shown = tell_story(phase, step.story, shown);
+        psc_arena_release(&arena);
     }
     if (a->finding_n > shown)
         fprintf(stderr, "planscope-cli: %" PRIu32 " %s\n", a->finding_n, a->finding_n == 1 ? "finding" : "findings in all");

@@ -261,7 +261,7 @@ static const struct cli_option table[] = {
      "the phase, or prefill or decode; default all, with --plan 0"},
     {"--phase", "N", IN(CLI_EXPORT), set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; else 0, of a trace all"},
-    {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER), set_plan_file, "a file name",
+    {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_plan_file, "a file name",
      "take the places from this file instead of planning"},
     {"--planner", "NAME", PLANNING | IN(CLI_RUN), set_planner, "pool or naive", "pool or naive; default pool"},
     {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},

@@ -167,14 +167,16 @@ static const char *name_of(const struct psc_graph *graph, psc_node i, char *labe
     return name && *name ? name : psc_node_label(graph, i, label, size);
 }
 
+/* *ret NULL: the output has no place (fault h7). */
 static enum psc_status read_output(struct psc_session *session, psc_node i, uint32_t **ret, struct psc_error *reterr)
 {
     uint64_t n = psc_session_graph(session)->nodes[i].elements;
     uint32_t *words = psc_alloc0(n ? n : 1, sizeof *words);
     enum psc_status status = words ? PSC_OK : psc_fail_nomem(reterr);
-    if (!status && n)
+    bool placed = psc_session_plan(session)->places[i].buffer != PSC_NONE;
+    if (!status && n && placed)
         status = psc_session_read(session, i, words, n, reterr);
-    if (status)
+    if (status || (n && !placed))
         psc_free(words);
     else
         *ret = words;
@@ -195,6 +197,11 @@ static void output_json(struct psc_json *j, const struct psc_graph *graph, psc_n
         psc_json_u64(j, node->shape[d]);
     psc_json_end_array(j);
     psc_json_key(j, "values");
+    if (!words) {
+        psc_json_null(j);
+        psc_json_end_object(j);
+        return;
+    }
     psc_json_array(j);
     for (uint64_t k = 0; k < node->elements; k++) {
         word_text(node->dtype, words[k], text, sizeof text);
@@ -235,11 +242,13 @@ static void add_output(struct psc_text *out, const struct psc_graph *graph, psc_
     for (int d = 0; d <= last; d++)
         psc_text_addf(out, "%s%" PRIu64, d ? "," : "", node->shape[d]);
     psc_text_add(out, "] ");
-    for (uint64_t k = 0; k < node->elements && k < VALUES_SHOWN; k++) {
+    if (!words)
+        psc_text_add(out, " nowhere");
+    for (uint64_t k = 0; words && k < node->elements && k < VALUES_SHOWN; k++) {
         word_text(node->dtype, words[k], text, sizeof text);
         psc_text_addf(out, " %s", text);
     }
-    if (node->elements > VALUES_SHOWN) {
+    if (words && node->elements > VALUES_SHOWN) {
         psc_text_add(out, " and ");
         cli_add_number(out, node->elements - VALUES_SHOWN);
         psc_text_add(out, " more");

@@ -54,6 +54,7 @@ enum psc_status psc_plan_copy(struct psc_arena *arena, const struct psc_graph *g
         return psc_fail_nomem(reterr);
     *to = *plan;
     to->options.pool = NULL;
+    to->options.foreign = NULL;
     to->pool_at = NULL;
     to->planner = text(&c, plan->planner);
     to->order = block(&c, plan->order, graph->n, sizeof *plan->order);

@@ -395,3 +395,13 @@ enum psc_status psc_plan_from_foreign(struct psc_arena *arena, const struct psc_
     psc_sketch_release(&r.sketch);
     return status;
 }
+
+static enum psc_status plan_foreign(struct psc_arena *arena, const struct psc_graph *graph,
+                                    const struct psc_plan_options *options, struct psc_plan **ret, struct psc_error *reterr)
+{
+    if (!options->foreign)
+        return psc_fail(reterr, PSC_ERR_PLAN, "there is no plan from elsewhere");
+    return psc_plan_from_foreign(arena, graph, options->foreign, ret, reterr);
+}
+
+const struct psc_planner psc_foreign_planner = {"foreign", "a plan from elsewhere", plan_foreign};

@@ -12,6 +12,7 @@
 #include "core/plan/fault.h"
 
 struct psc_pool_state;
+struct psc_foreign;
 
 enum psc_mode { PSC_MODE_UPSTREAM, PSC_MODE_HARDENED, PSC_MODE_N };
 enum psc_size { PSC_SIZE_CLASS, PSC_SIZE_EXACT, PSC_SIZE_N };
@@ -27,6 +28,7 @@ struct psc_plan_options {
     bool log;              /* keep the walk's log */
     const struct psc_pool_state *pool; /* what is there already, and budgets (core/plan/pool-state.h); NULL: nothing. Not
                               kept: the plan's own options have NULL */
+    const struct psc_foreign *foreign; /* what psc_foreign_planner makes a plan of; not kept either */
 };
 /* The defaults of every command: pool planner, upstream, class, lowest, build. */
 extern const struct psc_plan_options psc_plan_defaults;
@@ -168,6 +170,8 @@ struct psc_planner {
 /* The table of all strategies; the command line and the window list it. Ends with a NULL name. */
 extern const struct psc_planner psc_planners[];
 const struct psc_planner *psc_planner_find(const char *name); /* NULL when unknown */
+/* Stands in no table: gives the plan of options->foreign, so that a plan from elsewhere can be run. */
+extern const struct psc_planner psc_foreign_planner;
 
 /* True when the node executes: it has a place and is neither filled by the host nor a view of bytes that are
  * there already nor a kv_load. Reads of its operands happen then, dead or not. */

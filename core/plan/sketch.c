@@ -489,6 +489,7 @@ enum psc_status psc_sketch_finish(struct psc_sketch *sketch, const char *planner
         .layer_n = sketch->regions.layer_n,
     };
     plan->options.pool = NULL;
+    plan->options.foreign = NULL;
     if (!plan->copies || !plan->walk)
         return psc_fail_nomem(reterr);
     status = psc_figures_measure(arena, sketch->graph, plan, &measured, reterr);

@@ -104,6 +104,8 @@ void psc_launch_end(struct psc_launch *l)
 
 static void tell_waits(struct psc_launch *l, const struct psc_job *job)
 {
+    if (psc_session_fault(l->s, PSC_RUN_L10)) /* nobody waits */
+        return;
     for (uint32_t k = 0; k < job->wait_n; k++) {
         uint32_t transfer = l->program->waits[job->wait_at + k];
         struct psc_event event = event_of(job, PSC_EV_WAIT, l->program->staging_at + transfer);

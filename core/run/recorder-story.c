@@ -200,11 +200,10 @@ static bool is_write(enum psc_event_kind kind)
 }
 
 /* Versions, lanes and events waited for follow from the order of the events. */
-static void tell(struct telling *t, const struct psc_graph *graph, const struct psc_event *event, uint16_t run)
+static void tell(struct telling *t, const struct psc_graph *graph, const struct psc_event *event)
 {
     struct psc_event e = *event;
     enum psc_event_kind kind = (enum psc_event_kind)e.kind;
-    e.run = (uint16_t)(e.run + run);
     e.cause = PSC_NONE;
     e.lane = 0;
     if (e.node < graph->n && kind != PSC_EV_ENQUEUE && kind != PSC_EV_FILL)
@@ -236,9 +235,20 @@ static void add_rooms(struct psc_story_builder *builder, const struct psc_story 
     psc_story_set_order(builder, planned->position_n, NULL, planned->believed_order, PSC_EXEC_SERIAL, NULL, false);
 }
 
-/* before: events of an earlier run whose fills still count; may be NULL. */
-static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *arena, const struct psc_event *before,
-                                  size_t before_n, struct psc_story **ret, struct psc_error *reterr)
+/* The executions that follow do not fill again: every input must still be there when they begin. */
+static void read_again(struct telling *t, const struct psc_recorder *r)
+{
+    for (size_t i = 0; i < r->event_n && r->events[i].kind == PSC_EV_FILL; i++) {
+        struct psc_event e = r->events[i];
+        e.kind = PSC_EV_READ;
+        e.run = 1;
+        e.position = (int32_t)r->phase.graph->n;
+        tell(t, r->phase.graph, &e);
+    }
+}
+
+static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *arena, struct psc_story **ret,
+                                  struct psc_error *reterr)
 {
     struct psc_arena scratch = {0};
     struct psc_story *planned = NULL;
@@ -254,10 +264,10 @@ static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *aren
     if (status == PSC_OK) {
         memset(t.enqueue, 0xff, t.value_n * sizeof *t.enqueue);
         add_rooms(t.builder, planned, &r->phase);
-        for (size_t i = 0; i < before_n; i++)
-            tell(&t, graph, &before[i], 0);
         for (size_t i = 0; i < r->event_n; i++)
-            tell(&t, graph, &r->events[i], before_n ? 1 : 0);
+            tell(&t, graph, &r->events[i]);
+        if (r->options.reruns)
+            read_again(&t, r);
         status = psc_story_builder_finish(t.builder, arena, ret, reterr);
     }
     psc_story_builder_free(t.builder);
@@ -266,12 +276,12 @@ static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *aren
 }
 
 /* A story that breaks a rule is told of and left out: what reads it relies on the rules. */
-static enum psc_status checked_story(struct psc_recorder *r, struct psc_arena *arena, const struct psc_event *before,
-                                     size_t before_n, const struct psc_story **ret, struct psc_error *reterr)
+static enum psc_status checked_story(struct psc_recorder *r, struct psc_arena *arena, const struct psc_story **ret,
+                                     struct psc_error *reterr)
 {
     struct psc_error err;
     struct psc_story *story = NULL;
-    enum psc_status status = make_story(r, arena, before, before_n, &story, reterr);
+    enum psc_status status = make_story(r, arena, &story, reterr);
     if (status != PSC_OK)
         return status;
     status = psc_story_check(story, &err);
@@ -298,9 +308,34 @@ static bool keep_events(struct psc_recorder *r, struct psc_event **to, size_t *t
     return true;
 }
 
-static bool has_fills(const struct psc_event *events, size_t n)
+static size_t fill_n(const struct psc_event *events, size_t n)
 {
-    return n && events[0].kind == PSC_EV_FILL;
+    size_t k = 0;
+    while (k < n && events[k].kind == PSC_EV_FILL)
+        k++;
+    return k;
+}
+
+/* Inputs that were not filled again hold what the first step was given: their fills stand where that step has them. */
+static bool carry_fills(struct psc_recorder *r)
+{
+    const struct psc_rec_phase *p = &r->phase;
+    size_t first_n = fill_n(p->first, p->first_n), own_n = fill_n(r->events, r->event_n), rest = r->event_n - own_n;
+    if (own_n >= first_n)
+        return true;
+    struct psc_event *merged = psc_alloc((first_n + rest) * sizeof *merged);
+    if (!merged)
+        return false;
+    memcpy(merged, p->first, first_n * sizeof *merged);
+    for (size_t i = 0; i < first_n; i++)
+        for (size_t k = 0; k < own_n; k++)
+            if (r->events[k].value == merged[i].value)
+                merged[i] = r->events[k];
+    memcpy(merged + first_n, r->events + own_n, rest * sizeof *merged);
+    psc_free(r->events);
+    r->events = merged;
+    r->event_n = r->event_cap = first_n + rest;
+    return true;
 }
 
 enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr)
@@ -310,18 +345,18 @@ enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr)
     if (!r->options.events)
         return PSC_OK;
     if (!p->steps) {
-        enum psc_status status = checked_story(r, &r->doc->arena, NULL, 0, &story, reterr);
+        enum psc_status status = checked_story(r, &r->doc->arena, &story, reterr);
         if (status == PSC_OK && !keep_events(r, &p->first, &p->first_n))
             status = psc_fail_nomem(reterr);
         r->doc->phases[p->index].story = (struct psc_story *)(uintptr_t)story;
         return status;
     }
+    if (!carry_fills(r))
+        return psc_fail_nomem(reterr);
     if (same_events(r->events, r->event_n, p->first, p->first_n))
         return PSC_OK;
     if (!p->last_story || !same_events(r->events, r->event_n, p->last, p->last_n)) {
-        bool goes_on = !has_fills(r->events, r->event_n) && has_fills(p->first, p->first_n);
-        enum psc_status status = checked_story(r, &r->doc->arena, goes_on ? p->first : NULL, goes_on ? p->first_n : 0,
-                                               &p->last_story, reterr);
+        enum psc_status status = checked_story(r, &r->doc->arena, &p->last_story, reterr);
         if (status == PSC_OK && !keep_events(r, &p->last, &p->last_n))
             status = psc_fail_nomem(reterr);
         if (status != PSC_OK)

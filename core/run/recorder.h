@@ -22,6 +22,8 @@ struct psc_recorder_options {
     bool values;              /* statistics and samples of every node that minfer records (no KV nodes, no dead nodes) */
     bool hashes;              /* of every value when written and of every operand when read */
     bool contents;            /* the full bytes of every recorded node, streamed to `content` */
+    bool reruns;              /* inputs are filled for the first execution of a phase only: its story ends with reads of
+                                 them by a second run. A step's story shows them filled where they lie */
     enum psc_capture capture; /* values are read after each node, or at the end of its split; UNKNOWN: per node */
     /* Streams contents: called in order from the running thread. step: of the phase. false ends the run. */
     bool (*content)(void *ctx, uint32_t phase, uint32_t step, const struct psc_node_info *node, const void *bytes, uint64_t n);

@@ -23,23 +23,32 @@ static enum psc_status count_findings(struct psc_runner *r, const struct psc_gra
     struct psc_check check;
     enum psc_status status = psc_check_story(&scratch, graph, story, &check, reterr);
     for (uint32_t i = 0; status == PSC_OK && i < check.finding_n; i++) {
-        const struct psc_finding *f = &check.findings[i];
         uint32_t old;
-        if (!psc_map_put(&r->seen, finding_key(graph, f), 0, &old)) {
+        if (!psc_map_put(&r->seen, finding_key(graph, &check.findings[i]), 0, &old)) {
             status = psc_fail_nomem(reterr);
         } else if (old == PSC_NONE) {
             r->result->finding_n++;
             r->result->planned_finding_n += planned;
         }
-        if (status == PSC_OK && planned && f->buffer != PSC_NONE && story->buffers[f->buffer].bytes != UINT64_MAX &&
-            f->hi > story->buffers[f->buffer].bytes)
-            status = psc_fail(reterr, PSC_ERR_PLAN,
-                              "the plan is not run: node %" PRIu64 " would touch byte %" PRIu64 " of buffer %s, which has %" PRIu64,
-                              graph->nodes[f->writer < graph->n ? f->writer : f->victim].id, f->hi - 1,
-                              story->buffers[f->buffer].name, story->buffers[f->buffer].bytes);
     }
     psc_arena_release(&scratch);
     return status;
+}
+
+/* Writing past the end of a buffer would not stay inside this run. */
+static enum psc_status refuse_overrun(const struct psc_graph *graph, const struct psc_story *story, struct psc_error *reterr)
+{
+    for (uint32_t i = 0; i < story->event_n; i++) {
+        const struct psc_event *e = &story->events[i];
+        bool writes = e->kind == PSC_EV_FILL || e->kind == PSC_EV_WRITE || e->kind == PSC_EV_ROWS_WRITE || e->kind == PSC_EV_ENQUEUE;
+        if (!writes || e->buffer == PSC_NONE || e->hi <= story->buffers[e->buffer].bytes)
+            continue;
+        psc_node node = e->node < graph->n ? e->node : e->value < graph->n ? e->value : 0;
+        return psc_fail(reterr, PSC_ERR_PLAN,
+                        "the plan is not run: node %" PRIu64 " would write byte %" PRIu64 " of buffer %s, which has %" PRIu64,
+                        graph->nodes[node].id, e->hi - 1, story->buffers[e->buffer].name, story->buffers[e->buffer].bytes);
+    }
+    return PSC_OK;
 }
 
 enum psc_status psc_run_check_plan(struct psc_runner *r, bool rerun, struct psc_error *reterr)
@@ -59,6 +68,8 @@ enum psc_status psc_run_check_plan(struct psc_runner *r, bool rerun, struct psc_
     enum psc_status status = psc_plan_lower(&scratch, graph, &plan, &story, reterr);
     if (status == PSC_OK)
         status = count_findings(r, graph, story, true, reterr);
+    if (status == PSC_OK)
+        status = refuse_overrun(graph, story, reterr);
     psc_arena_release(&scratch);
     return status;
 }

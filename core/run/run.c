@@ -153,8 +153,11 @@ static enum psc_status set_up(struct psc_runner *r, struct psc_error *reterr)
         options.n_ctx = q->n_ctx;
     }
     bool records = q->record.events || q->record.values || q->record.hashes || q->record.contents;
-    if (records)
-        status = psc_recorder_new(&q->record, &r->recorder, reterr);
+    if (records) {
+        struct psc_recorder_options record = q->record;
+        record.reruns = q->graph && q->times > 1 && !q->refill;
+        status = psc_recorder_new(&record, &r->recorder, reterr);
+    }
     if (status == PSC_OK)
         status = psc_session_new(r->apis, r->api_n, &options, &r->result->session, reterr);
     r->session = r->result->session;
