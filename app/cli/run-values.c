@@ -144,7 +144,7 @@ static void float_text(float x, char *to, size_t size)
         snprintf(to, size, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
         return;
     }
-    for (int digits = 6; digits <= 9; digits++) {
+    for (int digits = 1; digits <= 9; digits++) {
         snprintf(to, size, "%.*g", digits, (double)x);
         if (strtof(to, NULL) == x)
             return;

@@ -1,0 +1,798 @@
+#!/usr/bin/env python3
+"""`run` from outside: small graphs with real numbers, right ones in hardened mode, the documented wrong ones with a
+defect switched on, the checker saying so before and after, and hashes that confirm it; then models."""
+import glob
+import math
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
+from common import *  # noqa: E402,F403
+
+HARDENED = ('--mode', 'hardened')
+
+
+def fills(values):
+    return ['--fill=%s=%s' % (name, ','.join(map(str, v))) for name, v in values.items()]
+
+
+def execute(where, values, *more, status=None):
+    answer = run('run', where, *fills(values), '--json', '--hashes', *more)
+    check(answer.status in (0, 1), 'the run failed:', answer.err)
+    d = answer.json
+    d['by_name'] = {o['name']: o['values'] for o in d['outputs']}
+    d['by_id'] = {str(o['id']): o['values'] for o in d['outputs']}
+    d['status'], d['err'] = answer.status, answer.err
+    equal(answer.status, 1 if d['findings'] or d['confirmed'] or d['unwritten_reads'] else 0, 'exit status')
+    return d
+
+
+def near(got, right, what=''):
+    """right: {name: values}; 1e-6 relative."""
+    for name, values in right.items():
+        check(name in got, what, 'no output', name)
+        check(len(got[name]) == len(values), what, name, got[name], values)
+        for g, r in zip(got[name], values):
+            check(g is not None and abs(g - r) <= 2e-6 * max(1, abs(r)), what, name, got[name], values)
+
+
+def silu(x):
+    return x / (1 + math.exp(-x))
+
+
+# ---- the bug lab: name, graph, outputs, fills, right, (fault, options, wrong, findings before the run, after) ----------
+
+LAB = {
+    'l1': ('''
+        0 x input 4
+        1 w input 4
+        2 h add 4 < 0 1
+        3 n mul 4 < 2 1
+        4 a add 4 < 3 1
+        5 late mul 4 < 2 1
+        6 o add 4 < 4 5
+    ''', [6], dict(x=[1, 2, 3, 4], w=[2] * 4), dict(o=[14, 18, 22, 26]),
+        [('l1', (), dict(o=[24, 30, 36, 42]), 1, 1)]),
+    'l2': ('''
+        0 table input 4x4
+        1 token_ids input 2 dtype=i32
+        2 embed get_rows 4x2 < 0 1
+        3 positions input 2 dtype=i32
+        4 again get_rows 4x2 < 0 3
+        5 o add 4x2 < 2 4
+    ''', [5], dict(table=list(range(16)), token_ids=[0, 2], positions=[0, 1]), dict(o=[0, 2, 4, 6, 12, 14, 16, 18]),
+        [('l2', (), dict(o=[0, 2, 4, 6, 8, 10, 12, 14]), 1, 1)]),
+    'l3': ('''
+        0 x input 8
+        1 w input 8
+        2 t add 8 < 0 1
+        3 c mul 8 < 2 1
+        4 y input 8
+        5 o mul 8 < 3 4
+    ''', [5], dict(x=range(1, 9), w=[1] * 8, y=range(10, 90, 10)), dict(o=[(i + 1) * 10 * i for i in range(1, 9)]),
+        [('l3', (), dict(o=[i * i for i in range(2, 10)]), 1, 1)]),
+    'l4': ('''
+        0 x input 4
+        1 w input 4
+        2 t add 4 < 0 1
+        3 s silu 4 < 2
+        4 u mul 4 < 0 1
+        5 o add 4 < 3 4
+    ''', [5], dict(x=[1, 2, 3, 4], w=[2] * 4), dict(o=[silu(i + 2) + 2 * i for i in range(1, 5)]),
+        [('l4', (), dict(o=[4, 8, 12, 16]), 1, 1)]),
+    'l5': ('''
+        0 x input 8
+        1 w input 8
+        2 a input 4
+        3 a4 input 4
+        4 t add 8 < 0 1
+        5 p0 view 4 < 4 offset=0
+        6 p1 view 4 < 4 offset=4
+        7 s mul 4 < 2 3
+        8 o mul 4 < 5 7
+    ''', [8], dict(x=range(1, 9), w=[1] * 8, a=[1, 2, 3, 4], a4=[1, 2, 3, 4]), dict(o=[2, 12, 36, 80]),
+        [('l5', (), dict(o=[1, 16, 81, 256]), 1, 1)]),
+    'l7': ('''
+        0 x input 4
+        1 y input 4
+        2 c add 4 < 0 1
+        3 gx input 4 backend=metal
+        4 g1 mul 4 < 2 3 backend=metal
+        5 g2 add 4 < 3 3 backend=metal
+        6 g3 add 4 < 4 5 backend=metal
+        7 g4 add 4 < 6 2 backend=metal
+    ''', [7], dict(x=[1, 2, 3, 4], y=[10] * 4, gx=[2] * 4), dict(g4=[37, 40, 43, 46]),
+        [('l7', (), dict(g4=[30, 32, 34, 36]), 1, 1)]),
+    'l9': ('''
+        0 x input 4
+        1 s silu 4 < 0 backend=metal
+        2 o add 4 < 1 0
+    ''', [2], dict(x=[1, 2, 3, 4]), dict(o=[silu(i) + i for i in range(1, 5)]),
+        [('l9', ('--recycled', 'zeroed'), dict(o=[silu(i) for i in range(1, 5)]), 0, 1)]),
+    'l10': ('''
+        0 x input 4 backend=metal
+        1 p scale 4 < 0 backend=metal
+        2 q add 4 < 1 0 backend=metal
+        3 y input 4
+        4 i add 4 < 3 3
+        5 r add 4 < 1 2
+        6 o add 4 < 5 4
+    ''', [6], dict(x=[1, 2, 3, 4], y=[100] * 4), dict(o=[205, 210, 215, 220]),
+        [('l10', (), None, 0, 2)]),
+    'l12': ('''
+        0 x input 4
+        1 twice add 4 < 0 0
+        2 square mul 4 < 0 0
+        3 o add 4 < 1 2
+    ''', [1, 2, 3], dict(x=[1, 2, 3, 4]), dict(twice=[2, 4, 6, 8], square=[1, 4, 9, 16], o=[3, 8, 15, 24]), []),
+    'l19': ('''
+        0 gate input 4
+        1 up input 4
+        2 s silu 4 < 0
+        3 two mul 4 < 2 1
+        4 one swiglu 4 < 0 1
+    ''', [3, 4], dict(gate=[1, -2, 3, 0.1], up=[10, 20, 30, 40]),
+        dict(two=[silu(g) * u for g, u in zip([1, -2, 3, 0.1], [10, 20, 30, 40])],
+             one=[silu(g) * u for g, u in zip([1, -2, 3, 0.1], [10, 20, 30, 40])]), []),
+    'l21': ('''
+        0 x input 4
+        1 o softmax 4 < 0
+    ''', [1], dict(x=[0, 1, 2, 3]), dict(o=[math.exp(i) / sum(math.exp(k) for k in range(4)) for i in range(4)]),
+        [('l21', (), dict(o=[math.exp(i - 3) for i in range(4)]), 0, 0)]),
+    'h1': ('''
+        0 x input 4
+        1 w input 4
+        2 t add 4 < 0 1
+        3 v view 4 < 2
+        4 s silu 4 < 3
+        5 o add 4 < 4 2
+    ''', [5], dict(x=[1, 2, 3, 4], w=[2] * 4), dict(o=[silu(i + 2) + i + 2 for i in range(1, 5)]),
+        [('h1', HARDENED, dict(o=[2 * silu(i + 2) for i in range(1, 5)]), 1, 1),
+         (None, ('--mode', 'upstream'), dict(o=[2 * silu(i + 2) for i in range(1, 5)]), 1, 1)]),
+    'h2': ('''
+        0 x input 4
+        1 w input 4
+        2 h add 4 < 0 1
+        3 s silu 4 < 2
+    ''', [2, 3], dict(x=[1, 2, 3, 4], w=[2] * 4), dict(h=[3, 4, 5, 6], s=[silu(i) for i in range(3, 7)]),
+        [('h2', HARDENED, dict(h=[silu(i) for i in range(3, 7)], s=[silu(i) for i in range(3, 7)]), 1, 1),
+         (None, ('--mode', 'upstream'), dict(h=[silu(i) for i in range(3, 7)]), 1, 1)]),
+    'h3': ('''
+        0 x input 4
+        1 o silu 4 < 0
+    ''', [1], dict(x=[1, 2, 3, 4]), dict(o=[silu(i) for i in range(1, 5)]),
+        [('h3', (*HARDENED, '--times', '2'), dict(o=[silu(silu(i)) for i in range(1, 5)]), 1, 1),
+         (None, ('--mode', 'upstream', '--times', '2'), dict(o=[silu(silu(i)) for i in range(1, 5)]), 1, 1)]),
+    'h7': ('''
+        0 x input 4
+        1 w input 4
+        2 h add 4 < 0 1
+        3 logits mul 4 < 2 1
+        4 aux add 4 < 3 1
+        5 aux2 mul 4 < 4 1
+        6 aux3 add 4 < 5 1
+        7 aux4 add 4 < 6 1
+    ''', [3], dict(x=[1, 2, 3, 4], w=[2] * 4), dict(logits=[6, 8, 10, 12]),
+        [('h7', (), dict(logits=[16, 20, 24, 28]), 1, 1)]),
+}
+
+
+def lab_case(name):
+    text, outputs, values, right, wrong = LAB[name]
+    return graph(text, outputs), values, right, wrong
+
+
+def hardened_is_right(name):
+    g, values, right, _ = lab_case(name)
+    where = save(g)
+    for more in ((), ('--planner', 'naive'), ('--size', 'exact'), ('--slots', 'fifo'), ('--slots', 'lifo'),
+                 ('--snapshot', 'off'), ('--recycled', 'poisoned'), ('--recycled', 'zeroed'), ('--times', '3'),
+                 ('--times', '3', '--refill'), ('--backend', 'deferred'), ('--capture', 'split')):
+        if more == ('--backend', 'deferred') and name in ('l10', 'l21'):
+            continue  # scale and softmax are the cpu's only
+        d = execute(where, values, *HARDENED, *more)
+        near(d['by_name'], right, f'{name} {more}')
+        equal((d['findings'], d['planned_findings'], d['confirmed']), (0, 0, 0), f'{name} {more}')
+
+
+def fault_is_wrong_as_documented(name):
+    g, values, right, wrong = lab_case(name)
+    where = save(g)
+    for fault, more, values_wrong, before, after in wrong:
+        more = (*more, '--fault', fault) if fault else more
+        d = execute(where, values, *more)
+        what = f'{name} with {more}'
+        equal((d['planned_findings'], d['findings']), (before, after), what)
+        if values_wrong:
+            near(d['by_name'], values_wrong, what)
+        check(any(d['by_name'][k] != right[k] for k in right if k in d['by_name']), what, 'nothing is wrong')
+        # hashes confirm each finding: as many reads saw other bytes
+        equal(d['confirmed'], after, what + ': confirmed by hashes')
+
+
+for lab in LAB:
+    for function, words in ((hardened_is_right, 'is right in hardened mode'),
+                            (fault_is_wrong_as_documented, 'is wrong as documented with the fault')):
+        if function is fault_is_wrong_as_documented and not LAB[lab][4]:
+            continue
+
+        def case(function=function, lab=lab):
+            function(lab)
+        case.__name__ = f'{lab}_{words}'.replace(' ', '_')
+        test(case)
+
+
+# ---- a fault changes what the checker said, and nothing else -----------------------------------------------------------
+
+def recorded(where, values, *more):
+    out = path('trace.json')
+    execute(where, values, *more, '--trace', out)
+    with open(out, encoding='utf-8') as file:
+        return json.load(file)['phases'][0]
+
+
+def followers(g, starts):
+    found = set(starts)
+    for node in g['nodes']:
+        if any(s in found for s in node['src']):
+            found.add(node['id'])
+    return found
+
+
+@test
+def a_fault_changes_exactly_what_the_checker_said():
+    compared = 0
+    for name in ('l1', 'l2', 'l3', 'l4', 'l5', 'l7', 'h1'):
+        g, values, _, wrong = lab_case(name)
+        where = save(g)
+        fault = wrong[0][0]
+        clean = recorded(where, values, *HARDENED)
+        dirty = recorded(where, values, '--fault', fault)
+        breaks = dirty['steps'][0]['planscope']['breaks']
+        check(breaks, name, 'no hash differs')
+        readers = {b[0] for b in breaks}
+        hashes = [dict(map(tuple, p['steps'][0]['planscope']['hashes'])) for p in (clean, dirty)]
+        differ = {n for n in hashes[0] if n in hashes[1] and hashes[0][n] != hashes[1][n]}
+        found = run('check', path('trace.json'), '--json').json['findings']
+        equal({f['reader'] for f in found}, readers, f'{name}: readers of findings and of hashes')
+        equal({f['victim'] for f in found}, {b[2] for b in breaks}, f'{name}: victims of findings and of hashes')
+        equal(differ, followers(g, readers) & set(hashes[0]), f'{name}: values that differ')
+        compared += 1
+    equal(compared, 7)
+
+
+# ---- the cases of public bug reports ------------------------------------------------------------------------------------
+
+def sidecars():
+    found = []
+    for file in sorted(glob.glob(os.path.join(shared('cases'), 'expect', '*.json'))):
+        with open(file, encoding='utf-8') as f:
+            side = json.load(f)
+        if 'values' in side:
+            found.append((os.path.basename(file), file.replace('/expect', ''), side))
+    return found
+
+
+def case_outputs(side):
+    return {k: v for k, v in (side['values'].get('outputs') or {}).items()}
+
+
+@test
+def every_case_with_values_gives_them_in_hardened_mode():
+    n = 0
+    for name, where, side in sidecars():
+        for more in ((), ('--snapshot', 'off'), ('--recycled', 'poisoned'), ('--planner', 'naive'), ('--size', 'exact')):
+            d = execute(where, side['values']['inputs'], *HARDENED, *more)
+            for k, right in case_outputs(side).items():
+                near({k: d['by_id'][k]}, {k: right}, f'{name} {more}')
+            equal((d['findings'], d['confirmed']), (0, 0), f'{name} {more}')
+        n += 1
+    check(n >= 12, 'too few cases', n)
+
+
+@test
+def the_bad_plans_of_the_cases_give_the_wrong_numbers_that_are_written_down():
+    n = 0
+    for name, where, side in sidecars():
+        bad, wrong = side.get('bad_plan'), side['values'].get('wrong')
+        if not bad or not wrong or bad.get('mode', 'serial') != 'serial':
+            continue
+        more = {k: bad[k] for k in ('rerun',) if k in bad}
+        plan = plan_file({int(k): tuple(v) for k, v in bad['buf'].items()}, **more)
+        times = ('--times', '2') if bad.get('rerun') else ()
+        d = execute(where, side['values']['inputs'], '--plan', plan, '--snapshot', 'off', *times)
+        check(d['planned_findings'] and d['findings'], name, 'the checker says nothing')
+        if name.startswith('12-'):
+            # "wrong" is a concat that is not run; one that is run moves its operands over each other
+            check(d['by_id']['3'] != case_outputs(side)['3'], name)
+        else:
+            near(d['by_id'], wrong, name)
+            check(d['confirmed'], name, 'hashes confirm nothing')
+        n += 1
+    check(n >= 7, 'too few bad plans', n)
+
+
+# ---- rows of KV -----------------------------------------------------------------------------------------------------------
+
+def attention(tokens, heads=2, hd=4, n_ctx=8, backend='cpu'):
+    """One layer of attention over q, k, v that are filled; one KV head."""
+    width = heads * hd
+    meta = {'n_embd': hd, 'n_head_kv': 1}
+    g = graph(f'''
+        0 q input {width}x{tokens}
+        1 k input {hd}x{tokens}
+        2 v input {hd}x{tokens}
+        3 positions input {tokens} dtype=i32
+        4 kv_store.0 kvcache_store {hd}x{n_ctx} < 1 2 3 layer=0
+        5 kv_load.0 kvcache_load {hd}x{n_ctx} layer=0
+        6 o attn {width}x{tokens} < 0 5 3 layer=0
+    ''', [6])
+    for node in g['nodes']:
+        if node['op'].startswith('kvcache'):
+            node['meta'] = dict(meta)
+        if node['op'] == 'attn':
+            node['detail'] = {'mode': 'Gqa'}
+            node['meta'] = {'layer': 0, 'n_head': heads, 'n_head_kv': 1, 'hd': hd, 'hd_kv': hd, 'nkt': hd, 'scale': 0.5}
+        node['backend'] = backend
+    return g
+
+
+def attended(q, k, v, heads=2, hd=4, span=None):
+    """span: rows that the sum of the softmax runs over beyond the token's own (fault l22)."""
+    tokens = len(k) // hd
+    out = []
+    for t in range(tokens):
+        for h in range(heads):
+            x = q[(t * heads + h) * hd:(t * heads + h + 1) * hd]
+            scores = [0.5 * sum(a * b for a, b in zip(x, k[r * hd:(r + 1) * hd])) for r in range(t + 1)]
+            weights = [math.exp(s - max(scores)) for s in scores]
+            total = sum(weights)
+            out += [sum(w * v[r * hd + d] for r, w in enumerate(weights)) / total for d in range(hd)]
+    return out
+
+
+def qkv(tokens):
+    q = [((7 * i) % 11 - 5) / 4 for i in range(8 * tokens)]
+    k = [((5 * i) % 13 - 6) / 5 for i in range(4 * tokens)]
+    v = [((3 * i) % 17 - 8) / 3 for i in range(4 * tokens)]
+    return q, k, v
+
+
+@test
+def attention_over_stored_rows_is_right_on_each_backend():
+    for backend in ('cpu', 'metal'):
+        q, k, v = qkv(3)
+        d = execute(save(attention(3, backend=backend)), dict(q=q, k=k, v=v, positions=[0, 1, 2]))
+        right = attended(q, k, v)
+        check(all(abs(a - b) < 1e-5 for a, b in zip(d['by_name']['o'], right)), backend, d['by_name']['o'], right)
+        equal((d['findings'], d['confirmed'], d['unwritten_reads']), (0, 0, 0), backend)
+
+
+@test
+def l22_makes_a_token_depend_on_its_batch():
+    q, k, v = qkv(3)
+    where = save(attention(3))
+    values = dict(q=q, k=k, v=v, positions=[0, 1, 2])
+    right = execute(where, values)['by_name']['o']
+    wrong = execute(where, values, '--fault', 'l22')['by_name']['o']
+    alone = execute(save(attention(1)), dict(q=q[:8], k=k[:4], v=v[:4], positions=[0]))['by_name']['o']
+    alone_wrong = execute(path(), dict(q=q[:8], k=k[:4], v=v[:4], positions=[0]), '--fault', 'l22')['by_name']['o']
+    equal(alone, right[:8], 'the first token alone and in a batch')
+    equal(alone_wrong, alone, 'a batch of one has no longer window')
+    check(wrong[:8] != right[:8], 'l22 changes nothing')
+    equal(wrong[16:], right[16:], 'the token with the longest window')
+
+
+@test
+def rows_that_nobody_wrote_are_told():
+    q, k, v = qkv(1)
+    d = execute(save(attention(1)), dict(q=q, k=k, v=v, positions=[2]))
+    equal((d['status'], d['unwritten_reads']), (1, 2))
+    check('nobody had written' in d['err'], d['err'])
+
+
+@test
+def l15_a_position_beyond_n_ctx_is_refused():
+    q, k, v = qkv(1)
+    where = save(attention(1, n_ctx=4))
+    answer = run('run', where, *fills(dict(q=q, k=k, v=v, positions=[4])))
+    equal(answer.status, 2)
+    for word in ('positions', '4', 'n_ctx'):
+        check(word in answer.err, answer.err)
+    execute(where, dict(q=q, k=k, v=v, positions=[3]))
+
+
+@test
+def l17_an_input_that_nobody_filled_is_refused():
+    g = graph('''
+        0 x input 4x3
+        1 tail_ids input 1 dtype=i32
+        2 o get_rows 4x1 < 0 1
+    ''', [2])
+    where = save(g)
+    x = list(range(12))
+    equal(execute(where, dict(x=x, tail_ids=[2]))['by_name']['o'], [8, 9, 10, 11])
+    answer = run('run', where, *fills(dict(x=x)))
+    equal(answer.status, 2)
+    check('tail_ids' in answer.err, answer.err)
+    equal(run('run', where, *fills(dict(x=x)), '--fault', 'l17', '--recycled', 'zeroed', '--json').json['outputs'][0]['values'],
+          [0, 1, 2, 3], 'row 0 instead of the last')
+
+
+@test
+def l8_a_moved_mapping_fails_in_the_second_run():
+    text, outputs, values, right, _ = LAB['l9']
+    where = save(graph(text, outputs))
+    near(execute(where, values, '--times', '2')['by_name'], right)
+    answer = run('run', where, *fills(values), '--times', '2', '--fault', 'l8')
+    equal(answer.status, 2)
+    check('its buffer is on cpu, but its split runs on deferred' in answer.err, answer.err)
+
+
+@test
+def l18_an_input_in_the_middle_costs_splits_and_no_numbers():
+    def tail(middle):
+        ids = '1 tail_ids input 1 dtype=i32 backend=cpu'
+        head, inner = (ids, '') if not middle else ('', ids)
+        return graph(f'''
+            {head}
+            0 x input 4x3 backend=metal
+            2 s silu 4x3 < 0 backend=metal
+            {inner}
+            3 last get_rows 4x1 < 2 1 backend=metal
+            4 o add 4x1 < 3 3 backend=metal
+        ''', [4])
+    values = dict(x=[i / 4 for i in range(12)], tail_ids=[2])
+    splits, outputs = [], []
+    for middle in (False, True):
+        where = save(tail(middle))
+        splits.append(len(good('plan', where, '--json').json['splits']))
+        outputs.append(execute(where, values)['by_name']['o'])
+    equal(outputs[0], outputs[1])
+    near(dict(o=outputs[0]), dict(o=[2 * silu(i / 4) for i in range(8, 12)]))
+    check(splits[1] > splits[0], 'splits', splits)
+
+
+@test
+def l13_one_layer_with_two_sizes_is_refused():
+    g = attention(1, n_ctx=4)
+    g['nodes'] += [{'id': 7, 'name': 'again', 'op': 'kvcache_store', 'detail': {'layer': 0}, 'shape': [4, 8, 1, 1],
+                    'dtype': 'f32', 'backend': 'cpu', 'src': [1, 2, 3], 'meta': {'n_embd': 4, 'n_head_kv': 1}}]
+    q, k, v = qkv(1)
+    answer = run('run', save(g), *fills(dict(q=q, k=k, v=v, positions=[0])))
+    equal(answer.status, 2)
+    check('4' in answer.err and '8' in answer.err and 'layer 0' in answer.err, answer.err)
+
+
+# ---- numbers in and out -----------------------------------------------------------------------------------------------------
+
+@test
+def integers_keep_their_bits_on_every_backend():
+    for backend in ('cpu', 'metal'):
+        g = graph(f'''
+            0 ids input 5 dtype=i32 backend={backend}
+            1 x input 1 backend={backend}
+            2 y add 1 < 1 1 backend={backend}
+        ''', [0, 2])
+        d = execute(save(g), dict(ids=[151935, '0x7f800001', -1, 0, 16777217], x=[1]))
+        equal(d['by_name']['ids'], [151935, 0x7f800001, -1, 0, 16777217], backend)
+
+
+@test
+def what_is_no_number_goes_through():
+    g = graph('''
+        0 x input 5
+        1 y add 5 < 0 0
+    ''', [1])
+    answer = good('run', save(g), '--fill', 'x=nan,inf,-inf,1e-40,-0.0')
+    check(answer.out.startswith('y [5]  nan inf -inf 1.99999e-40 -0\n'), answer.out)
+    equal(good('run', path(), '--fill', 'x=nan,inf,-inf,0,3', '--json').json['outputs'][0]['values'], [None] * 3 + [0, 6])
+
+
+@test
+def wrong_fills_are_told():
+    g = graph('''
+        0 x input 3
+        1 ids input 2 dtype=i32
+        2 x input 1
+        3 y scale 3 < 0
+        4 z get_rows 3 < 3 1
+    ''', [3])
+    where = save(g)
+    for fill, words in (('nothing=1', ('no input is called nothing', 'x', 'ids')), ('0=1,2', ('3 elements', '2 are given')),
+                        ('0=1,2,3,4', ('3 elements', '4 are given')), ('0=1,b,3', ('value 1', 'is not a number')),
+                        ('ids=1.5,2', ('ids',)), ('ids=1,4294967296', ('value 1', 'whole number of 32 bits')),
+                        ('x=1,2,3', ('two inputs are called x', '0 and 2')), ('0=1,,3', ('value 1',)), ('0', ('--fill',)),
+                        ('0=0x10,1,1', ('is not a number',)), ('0=1,2,3,', ('comma',))):
+        answer = run('run', where, '--fill', fill)
+        equal(answer.status, 2, fill)
+        for word in words:
+            check(word in answer.err, fill, answer.err)
+        equal(len(answer.err.splitlines()), 1, answer.err)
+
+
+@test
+def inputs_without_a_name_go_by_their_ids():
+    g = graph('''
+        7 x input 2
+        9 y add 2 < 7 7
+    ''', [9])
+    for node in g['nodes']:
+        node['name'] = None
+    equal(execute(save(g), {'7': [1, 2]})['by_id']['9'], [2, 4])
+
+
+# ---- what is refused ----------------------------------------------------------------------------------------------------------
+
+@test
+def a_graph_that_needs_weights_is_refused_with_the_weight_s_name():
+    g = graph('''
+        0 x input 4
+        1 y matmul 4 < 0
+    ''', [1])
+    g['nodes'][1]['meta'] = {'weight': 'blk.0.ffn_up.weight', 'wtype': 'f32', 'in_dim': 4, 'out_dim': 4}
+    answer = run('run', save(g), '--fill', 'x=1,2,3,4')
+    equal(answer.status, 2)
+    check('blk.0.ffn_up.weight' in answer.err, answer.err)
+
+
+@test
+def a_backend_that_is_not_here_is_told():
+    text, outputs, values, _, _ = LAB['l12']
+    g = graph(text, outputs)
+    for node in g['nodes']:
+        node['backend'] = 'cuda'
+    answer = run('run', save(g), *fills(values))
+    equal(answer.status, 2)
+    check('cuda' in answer.err, answer.err)
+    equal(execute(path(), values, '--backend', 'cpu')['by_name']['o'], [3, 8, 15, 24], 'moved to the cpu')
+
+
+@test
+def a_plan_that_writes_past_a_buffer_is_not_run():
+    text, outputs, values, _, _ = LAB['l12']
+    plan = plan_file({0: 'X', 1: 'A', 2: 'B', 3: 'C'}, buffers=[{'id': 'A', 'bytes': 8}])
+    answer = run('run', save(graph(text, outputs)), *fills(values), '--plan', plan)
+    equal(answer.status, 2)
+    check('is not run' in answer.err and 'byte 15' in answer.err, answer.err)
+
+
+@test
+def a_budget_is_kept():
+    text, outputs, values, _, _ = LAB['l12']
+    where = save(graph(text, outputs))
+    equal(run('run', where, *fills(values), '--budget', '1KiB').status, 2)
+    good('run', where, *fills(values), '--budget', '64KiB')
+
+
+# ---- models -----------------------------------------------------------------------------------------------------------------------
+
+def model(preset, *more, status=0):
+    answer = run('run', '--preset', preset, '--json', *more)
+    equal(answer.status, status, answer.err)
+    return answer.json
+
+
+PROMPT = ('-p', 'The quick brown fox jumps over it', '-n', '8', '--n-ctx', '64')
+
+
+@test
+def a_stranger_s_first_run_leaves_a_trace_that_opens():
+    out = path('t.json')
+    answer = good('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '8', '--trace', out)
+    d = json.loads(answer.out.splitlines()[-1])
+    equal(len(d['tokens']), 8)
+    check(answer.out.startswith(d['text'].replace('\r', '\r')), answer.out)
+    for key in ('prefill_tps', 'decode_tps', 'planned_bytes', 'used_bytes'):
+        check(d[key] > 0, key)
+    equal(d['findings'], 0)
+    info = good('info', out, '--json').json
+    equal([(p['kind'], p['steps']) for p in info['phases']], [('prefill', 1), ('decode', 7)])
+    checked = good('check', out, '--json').json
+    equal(checked['findings'], [])
+    equal(checked['records']['own'], checked['records']['total'])
+    with open(out, encoding='utf-8') as file:
+        t = json.load(file)
+    equal((t['format'], t['model'], t['prompt'], t['version']), ('minfer-trace', 'tiny-qwen2.gguf', 'Hello', 1))
+    steps = [s for p in t['phases'] for s in p['steps']]
+    equal([s['token'] for s in steps], [None, *d['tokens'][:-1]])
+    equal([s['logits_top'][0][0] for s in steps], d['tokens'], 'greedy takes the first of the top five')
+    check(all(len(s['logits_top']) == 5 for s in steps))
+    for p in t['phases']:
+        dead = {n['id'] for n in p['graph']['nodes']} - {r['id'] for r in p['steps'][0]['nodes']}
+        kinds = {n['op'] for n in p['graph']['nodes'] if n['id'] in dead}
+        equal(kinds, {'kvcache_store', 'kvcache_load', 'silu'}, 'left out as minfer leaves them out')
+        ids = [r['id'] for r in p['steps'][0]['nodes']]
+        equal(ids, sorted(ids), 'execution order')
+    rows = [r for s in steps for r in s['planscope']['kv']]
+    check(any(r[2] == 'write' for r in rows) and all(r[4] > r[3] for r in rows))
+
+
+@test
+def tokens_do_not_depend_on_how_they_are_made():
+    for preset in ('tiny-qwen2', 'tiny-qwen3'):
+        right = model(preset, *PROMPT)
+        for more in (('--chunk', '5'), ('--threads', '1'), ('--threads', '3'), ('--portable',), ('--backend', 'deferred'),
+                     ('--backend', 'deferred', '--no-fuse-qkv', '--no-fuse-ffn'), ('--fuse-qkv', '--fuse-ffn'),
+                     ('--backend', 'mixed:0-1=deferred,2-99=cpu'), ('--backend', 'mixed:1=deferred'),
+                     ('--planner', 'naive'), ('--slots', 'random:5'), ('--mode', 'hardened'), ('--snapshot', 'off'),
+                     ('--recycled', 'poisoned'), ('--kv-inputs', 'span'), ('--kv-inputs', 'map'), ('--hashes',),
+                     ('--trace', path('x.json')), ('--trace', path('x.json'), '--capture', 'split'),
+                     ('--events', path('x.events'), '--contents', path('x.contents'))):
+            d = model(preset, *PROMPT, *more)
+            equal((d['tokens'], d['text'], d['findings']), (right['tokens'], right['text'], 0), f'{preset} {more}')
+
+
+@test
+def logits_are_the_same_bit_for_bit():
+    def logits(*more):
+        model('tiny-qwen2', *PROMPT, '--logits', path('l.f32'), *more)
+        with open(path('l.f32'), 'rb') as file:
+            return file.read()
+    right = logits()
+    equal(len(right), 8 * 512 * 4, 'a row for each forward')
+    for more in (('--threads', '1'), ('--backend', 'deferred'), ('--backend', 'mixed:0-1=deferred,2-99=cpu'),
+                 ('--planner', 'naive'), ('--trace', path('x.json'), '--hashes'), ('--fuse-qkv', '--fuse-ffn')):
+        check(logits(*more) == right, more)
+    # chunks make more rows; the ones that count are the last of the prompt and those after
+    chunked = logits('--chunk', '7')
+    check(len(chunked) > len(right) and chunked[-len(right):] == right, 'chunked prefill')
+    values = struct.unpack('<512f', right[:2048])
+    equal(max(range(512), key=lambda i: values[i]), model('tiny-qwen2', *PROMPT)['tokens'][0])
+
+
+@test
+def sampling_is_repeatable_and_differs_by_seed():
+    hot = ('--temp', '1.2', '--top-k', '40', '--top-p', '0.95', '--min-p', '0.01', '--repeat-penalty', '1.1')
+    a, b = (model('tiny-qwen2', *PROMPT, *hot, '--seed', 5)['tokens'] for _ in range(2))
+    equal(a, b)
+    check(len({tuple(model('tiny-qwen2', *PROMPT, *hot, '--seed', s)['tokens']) for s in range(4)}) > 1, 'seeds')
+
+
+@test
+def l20_turns_the_prompt_s_matrices_and_no_check_of_memory_sees_it():
+    right, wrong = (model('tiny-qwen2', *PROMPT, *more) for more in ((), ('--fault', 'l20')))
+    check(right['tokens'] != wrong['tokens'], 'l20 changes nothing')
+    equal(wrong['findings'], 0)
+    one = ('--tokens', '77', '-n', '4', '--n-ctx', '64')
+    equal(model('tiny-qwen2', *one)['tokens'], model('tiny-qwen2', *one, '--fault', 'l20')['tokens'], 'one token has no order')
+
+
+@test
+def l17_a_model_without_tail_ids_looks_at_its_first_token():
+    right = model('tiny-qwen2', *PROMPT)
+    wrong = model('tiny-qwen2', *PROMPT, '--recycled', 'zeroed', '--fault', 'l17', status=1)
+    check(right['tokens'] != wrong['tokens'])
+    equal((wrong['planned_findings'], wrong['findings']), (0, 2), 'reads of tail_ids')
+
+
+@test
+def l6_leaves_zeros_in_the_kv_of_a_deferred_device():
+    out = path('l6.json')
+    d = model('tiny-qwen2', *PROMPT, '--backend', 'deferred', '--no-fuse-qkv', '--fault', 'l6', '--trace', out)
+    check(d['tokens'] != model('tiny-qwen2', *PROMPT)['tokens'])
+
+
+@test
+def values_captured_at_the_end_of_a_split_are_judged_as_hashes_prove():
+    """One split: what is captured is what the buffers hold at its end. A record is the node's own exactly when the hash of
+    its value says so, which the same run captured node by node shows."""
+    long = ('-p', 'The quick brown fox jumps over it and goes on for a while', '-n', '3', '--n-ctx', '64', '--hashes')
+    model('tiny-qwen2', *long, '--trace', path('node.json'), '--capture', 'node')
+    model('tiny-qwen2', *long, '--trace', path('split.json'), '--capture', 'split')
+    with open(path('node.json'), encoding='utf-8') as a, open(path('split.json'), encoding='utf-8') as b:
+        own, late = json.load(a), json.load(b)
+    verdicts = {(r['phase'], r['step'], r['node']): r['verdict'] for r in good('check', path('split.json'), '--json').json['records']['list']}
+    counts = {'own': 0, 'overwritten': 0}
+    for p, (x, y) in enumerate(zip(own['phases'], late['phases'])):
+        for s, (u, w) in enumerate(zip(x['steps'], y['steps'])):
+            for a, b in zip(u['nodes'], w['nodes']):
+                equal(a['id'], b['id'])
+                same = (a['values'], a['stats']) == (b['values'], b['stats'])
+                verdict = verdicts[p, s, a['id']]
+                equal(verdict, 'own' if same else 'overwritten', f'phase {p} step {s} node {a["id"]}')
+                counts[verdict] += 1
+    check(counts['overwritten'] > 3 * counts['own'], counts)
+
+
+@test
+def an_events_file_holds_the_same_run():
+    out = path('run.events')
+    model('tiny-qwen3', *PROMPT, '--events', out, '--trace', path('run.json'), '--hashes')
+    good('export', out, '-o', path('again.json'), '--format', 'minfer-trace')
+    with open(path('run.json'), 'rb') as a, open(path('again.json'), 'rb') as b:
+        x, y = json.load(a), json.load(b)
+    equal(len(x['phases']), len(y['phases']))
+    for p, q in zip(x['phases'], y['phases']):
+        equal(p['graph'], q['graph'])
+        equal(p['steps'], q['steps'])
+        equal(p['planscope']['events'], q['planscope']['events'])
+    equal(x['planscope'], y['planscope'])
+    for command in ('info', 'check', 'plan'):
+        good(command, out, '--json')
+
+
+@test
+def contents_hold_every_value_in_full():
+    model('tiny-qwen2', *PROMPT, '--contents', path('c'), '--trace', path('c.json'), '-n', '2')
+    with open(path('c.json'), encoding='utf-8') as file:
+        t = json.load(file)
+    with open(path('c'), 'rb') as file:
+        data = file.read()
+    at, seen = 16, 0
+    while at < len(data):
+        tag, n = data[at:at + 4], struct.unpack_from('<Q', data, at + 8)[0]
+        body = data[at + 16:at + 16 + n]
+        at += 16 + (n + 7) // 8 * 8
+        if tag != b'CONT':
+            continue
+        phase, s, node, count = struct.unpack_from('<IIQQ', body)
+        record_ = next(r for r in t['phases'][phase]['steps'][s]['nodes'] if r['id'] == node)
+        values = struct.unpack_from(f'<{count // 4}{"i" if record_["dtype"] == "i32" else "f"}', body, 24)
+        equal(len(values), record_['n'])
+        check(abs(max(values) - record_['stats']['max']) < 1e-6 * max(1, abs(max(values))), node)
+        seen += 1
+    equal(seen, sum(len(s['nodes']) for p in t['phases'] for s in p['steps']))
+
+
+@test
+def stop_tokens_end_a_run_and_can_be_ignored():
+    # the end of text as a prompt: greedy need not stop there, so look for a seed that does
+    stopped = None
+    for seed in range(60):
+        d = model('tiny-qwen2', '-p', 'x', '-n', '40', '--n-ctx', '64', '--temp', '3', '--seed', seed)
+        if d['stopped']:
+            stopped = seed, d
+            break
+    check(stopped, 'no seed of 60 stops')
+    seed, d = stopped
+    check(len(d['tokens']) < 40 and not {509, 511} & set(d['tokens']), d['tokens'])
+    on = model('tiny-qwen2', '-p', 'x', '-n', '40', '--n-ctx', '64', '--temp', '3', '--seed', seed, '--ignore-stop')
+    equal(on['tokens'][:len(d['tokens'])], d['tokens'])
+    equal(len(on['tokens']), 40)
+
+
+@test
+def what_does_not_fit_is_refused_before_the_run():
+    for args, words in ((('--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '100', '--n-ctx', '8'), ('n_ctx', '8')),
+                        (('--preset', 'tiny-qwen2', '--tokens', '512'), ('512', '511')),
+                        (('--preset', 'tiny-qwen2', '--tokens', '-1'), ('-1',)),
+                        (('--preset', 'tiny-qwen2', '-p', ''), ('no token',)),
+                        (('--preset', 'tiny-qwen2'), ('needs a prompt',)),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--tokens', '1'), ('not both',)),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--fill', 'a=1'), ('graphs',)),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--top-p', '2'), ('top-p is 2',)),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--fault', 'l99'), ('unknown fault', 'l33')),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--backend', 'metall'), ('metall', 'deferred')),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--trace', '/no/such/folder/t.json'), ('/no/such/folder', 'No such')),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--events', '/no/such/folder/t'), ('/no/such/folder', 'No such')),
+                        (('--preset', 'tiny', '-p', 'x'), ('tiny-qwen2',))):
+        answer = run('run', *args)
+        equal(answer.status, 2, args)
+        for word in words:
+            check(word in answer.err, args, answer.err)
+
+
+@test
+def kv_formats_are_near_each_other_and_smaller():
+    f32 = model('tiny-qwen2', *PROMPT)
+    for form, share in (('f16', 1), ('q8_0', 0.29)):
+        d = model('tiny-qwen2', *PROMPT, '--kv-format', form)
+        check(d['kv_bytes'] <= share * f32['kv_bytes'], form, d['kv_bytes'], f32['kv_bytes'])
+        check(len(d['tokens']) == 8)
+
+
+@test
+def bench_prints_both_tests():
+    d = good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '8', '-r', '2', '--json').json
+    equal([t['test'] for t in d['tests']], ['pp16', 'tg8'])
+    for t in d['tests']:
+        check(0 < t['least'] <= t['tps'] <= t['most'], t)
+    check(d['copy_gbs'] > 0 and d['tests'][1]['weights_gbs'] > 0)
+    check('pp16' in good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '0', '-r', '1').out)
+    equal(run('bench', save(graph('0 x input 4', []))).status, 2)
+
+
+if __name__ == '__main__':
+    main()
