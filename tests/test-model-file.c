@@ -1,6 +1,7 @@
 /* Models from GGUF bytes, and their graphs through JSON and back. */
 #include "core/model/gguf.h"
 
+#include "core/base/hash.h"
 #include "core/model/build.h"
 #include "core/model/preset.h"
 #include "core/model/seed.h"
@@ -247,6 +248,49 @@ static void test_refusals(void)
     expect_failure(&f, "the model has no matrix 'token_embd.weight'");
 }
 
+/* Bytes of the metadata at random: a sentence or a model whose graph can be built, never anything else. */
+static void test_mutations(void)
+{
+    struct file f = file_new("tiny-qwen3", NULL);
+    struct psc_arena arena = {0};
+    struct psc_model *model = NULL;
+    struct psc_error error = {0};
+    guint64 seed = test_seed(), state = seed;
+    unsigned refused = 0, built = 0;
+    g_test_message("PSC_SEED=%" G_GUINT64_FORMAT, seed);
+    g_assert_cmpint(read_back(&f, &arena, &model, &error), ==, PSC_OK);
+    uint64_t head = model->gguf->data_at;
+    for (unsigned round = 0; round < 4000; round++) {
+        struct psc_arena scratch = {0};
+        struct psc_gguf gguf;
+        struct psc_graph *g;
+        struct psc_model_graph_options o = {.n_tokens = 1 + round % 3, .n_ctx = 16, .fuse_qkv = true, .fuse_ffn = true};
+        uint64_t at[3];
+        guint8 old[3];
+        for (unsigned k = 0; k < 3; k++) {
+            at[k] = psc_random_next(&state) % head;
+            old[k] = f.bytes->data[at[k]];
+            f.bytes->data[at[k]] = (guint8)(k < round % 4 ? psc_random_next(&state) : old[k]);
+        }
+        *error.text = '\0';
+        enum psc_status status = psc_gguf_parse(&scratch, f.bytes->data, f.bytes->len, &gguf, &error);
+        if (!status)
+            status = psc_model_from_gguf(&scratch, &gguf, "m", &model, &error);
+        if (!status)
+            status = psc_model_graph(&scratch, model, &o, &g, &error);
+        g_assert_true(!status || *error.text);
+        refused += status != PSC_OK;
+        built += status == PSC_OK;
+        for (unsigned k = 3; k-- > 0;)
+            f.bytes->data[at[k]] = old[k];
+        psc_arena_release(&scratch);
+    }
+    g_assert_cmpuint(refused, >, 1000);
+    g_assert_cmpuint(built, >, 500);
+    psc_arena_release(&arena);
+    file_release(&f);
+}
+
 /* ---- through JSON ---------------------------------------------------------------------------------------------------- */
 
 static void assert_round_trip(struct psc_graph *g)
@@ -365,6 +409,7 @@ int main(int argc, char **argv)
     g_test_add_func("/traces/model-file/what-the-file-does-not-say-has-defaults", test_defaults);
     g_test_add_func("/traces/model-file/rotation-scaling-none-and-linear", test_scaling);
     g_test_add_func("/traces/model-file/refuses-by-name-and-number", test_refusals);
+    g_test_add_func("/traces/model-file/random-metadata-is-a-sentence-or-a-model", test_mutations);
     g_test_add_func("/traces/model-file/graphs-go-through-json-and-back", test_round_trip);
     g_test_add_func("/traces/model-file/parameters-of-every-op-are-said", test_settings);
     g_test_add_func("/traces/model-file/oom", test_oom);
