@@ -285,13 +285,14 @@ def the_topological_order_clobbers_one_read_of_the_published_graph():
 def the_examples_of_the_readme_print_what_it_says():
     with open(os.path.join(SOURCE, 'README.md'), encoding='utf-8') as file:
         blocks = re.findall(r'```console\n(.*?)```', file.read(), re.S)
-    commands = 0
+    commands, written = 0, set()
     for block in blocks:
         for piece in block.split('$ ')[1:]:
             line, _, right = piece.partition('\n')
             words = line.split()
             equal(words[0], 'build/app/planscope-cli')
-            words = [path(w) if words[i] == '-o' else w for i, w in enumerate(words[1:])]
+            written |= {w for i, w in enumerate(words[1:]) if words[i] == '-o'}
+            words = [path(w) if w in written else w for w in words[1:]]
             done = subprocess.run([CLI, *words], cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             check(done.returncode in (0, 1), line, done.stderr)
             pattern = '.*'.join(map(re.escape, re.split(r'(?m)^\.\.\.\n', right)))
