@@ -442,6 +442,37 @@ static void test_a_device_that_hangs(void)
     lab_end(&lab); /* while commands are still queued */
 }
 
+/* ---- threads ------------------------------------------------------------------------------------------------------------------ */
+
+/* A session, its listener and its record belong to one thread; others in other threads do not meet it. */
+static gpointer run_many(gpointer data)
+{
+    float base = (float)GPOINTER_TO_INT(data);
+    struct lab lab;
+    lab_begin(&lab, there_and_back, NULL, NULL);
+    for (int k = 0; k < 64; k++) {
+        float x = base + (float)k;
+        run_fill_f32(lab.s, "x", F(x, x, x, x), 4);
+        run_heard_clear(&lab.heard);
+        run_execute(lab.s, &lab.heard.sink);
+        float o = x + x / (1 + expf(-x));
+        run_expect(lab.s, "o", F(o, o, o, o), 4, 1e-3);
+        char *difference = run_compare(&lab.heard);
+        g_assert_cmpstr(difference, ==, NULL);
+    }
+    lab_end(&lab);
+    return NULL;
+}
+
+static void test_sessions_in_threads(void)
+{
+    GThread *threads[4];
+    for (int k = 0; k < 4; k++)
+        threads[k] = g_thread_new("session", run_many, GINT_TO_POINTER(100 * k));
+    for (int k = 0; k < 4; k++)
+        g_thread_join(threads[k]);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -462,5 +493,6 @@ int main(int argc, char **argv)
     g_test_add_func("/run/faults/l15-writes-behind-the-region", test_l15);
     g_test_add_func("/run/faults/l17-reads-an-input-that-nobody-filled", test_l17);
     g_test_add_func("/run/schedule/a-device-that-hangs-is-given-up-and-taken-up-again", test_a_device_that_hangs);
+    g_test_add_func("/run/session/sessions-in-four-threads-do-not-meet", test_sessions_in_threads);
     return g_test_run();
 }

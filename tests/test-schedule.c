@@ -1,4 +1,5 @@
 /* The scheduler: splits, staged copies, waits, errors, capture and replay, on doubles of backends. */
+#include "core/run/staging.h"
 #include "tests/runs.h"
 #include "tests/text-graph.h"
 #include "tests/util.h"
@@ -191,6 +192,77 @@ static void test_staging_is_fresh_and_kept(void)
         }
     }
     bench_end(&b);
+}
+
+/* Ever new graphs: a copy that was left by a graph that fell out of the cache serves the next one. */
+static void test_staging_does_not_grow_for_ever(void)
+{
+    struct bench b;
+    struct psc_pool_buffer buffer;
+    struct psc_error error = {0};
+    uint32_t grown = 0;
+    bench_begin(&b, there_and_back, NULL);
+    for (uint32_t k = 2; k < 40; k++) {
+        if (k == 20) { /* a mapping that fails gives back what it took over */
+            struct psc_graph_key key = run_key(k);
+            double_control.fail_alloc = 0;
+            struct psc_graph *large = text_graph(&b.arena, "x: input 4\ns: silu 4 x @metal\no: add 4 s x\ny: input 9000 @metal\nz: silu 9000 y @metal\nout o z\n");
+            g_assert_cmpint(psc_session_use(b.s, &key, run_build_cb, large, &error), !=, PSC_OK);
+            double_control.fail_alloc = -1;
+        }
+        run_use(b.s, b.g, k);
+        run_fill_f32(b.s, "x", F(1, 2, 3, 4), 4);
+        run_execute(b.s, &b.heard.sink);
+        run_expect(b.s, "o", back_again, 4, 0.0005);
+        char *difference = run_compare(&b.heard);
+        g_assert_cmpstr(difference, ==, NULL);
+        run_heard_clear(&b.heard);
+        grown = figures(&b, 0).staging;
+        g_assert_cmpuint(grown, <=, 9);
+    }
+    g_assert_cmpuint(grown, ==, 9); /* eight in the cache, and the one that was mapped before one fell out */
+    for (uint32_t id = 0; id < psc_session_buffer_n(b.s, 0); id++) {
+        psc_session_buffer(b.s, 0, id, &buffer);
+        g_assert_cmpstr(buffer.role == PSC_ROLE_STAGING ? buffer.name : "stage.1.cpu", ==, "stage.1.cpu");
+    }
+    bench_end(&b);
+}
+
+/* The copies by themselves. */
+static void test_copies_are_pending_until_awaited(void)
+{
+    struct psc_pool pools[2] = {{0}};
+    struct psc_backend_config config = {0};
+    struct psc_copy_counters counted = {0};
+    uint32_t from, to[2];
+    uint64_t bounce[2];
+    double_reset();
+    g_assert_cmpint(psc_pool_open(&pools[0], &double_cpu, &config, PSC_RECYCLED_KEPT, UINT64_MAX, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_pool_open(&pools[1], &double_metal, &config, PSC_RECYCLED_KEPT, UINT64_MAX, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_pool_make(&pools[1], 16, 0, PSC_ROLE_POOL, NULL, &from, NULL), ==, PSC_OK);
+    for (int k = 0; k < 2; k++)
+        g_assert_cmpint(psc_pool_make(&pools[0], 16, 0, PSC_ROLE_STAGING, "stage", &to[k], NULL), ==, PSC_OK);
+    struct psc_transfer transfers[2];
+    struct psc_flight flights[2] = {{0}};
+    for (int k = 0; k < 2; k++)
+        transfers[k] = (struct psc_transfer){.from_pool = 1, .to_pool = 0, .from = pools[1].slots[from].b.at, .to = pools[0].slots[to[k]].b.at, .bytes = 16};
+    struct psc_copying c = {.pools = pools, .transfers = transfers, .flights = flights, .transfer_n = 2, .bounce = bounce, .counters = &counted};
+    g_assert_cmpint(psc_copy_enqueue(&c, 0, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_copy_enqueue(&c, 0, NULL), ==, PSC_OK); /* on its way already */
+    g_assert_cmpint(psc_copy_enqueue(&c, 1, NULL), ==, PSC_OK);
+    g_assert_cmpuint(counted.copies, ==, 2);
+    g_assert_cmpint(psc_copy_await(&c, 1, true, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_copy_await(&c, 1, true, NULL), ==, PSC_OK); /* arrived already */
+    g_assert_true(flights[0].pending && !flights[1].pending);
+    g_assert_cmpint(psc_copy_drain(&c, NULL), ==, PSC_OK);
+    g_assert_cmpuint(counted.waits, ==, 2);
+    g_assert_cmpuint(counted.deferred_waits, ==, 1);
+    g_assert_cmpint(psc_copy_drain(&c, NULL), ==, PSC_OK);
+    g_assert_cmpuint(counted.waits, ==, 2);
+    g_assert_cmpuint(counted.most_in_flight, ==, 2);
+    psc_pool_close(&pools[0]);
+    psc_pool_close(&pools[1]);
+    g_assert_cmpuint(double_control.allocs, ==, double_control.frees);
 }
 
 /* ---- errors ----------------------------------------------------------------------------------------------------------- */
@@ -445,6 +517,8 @@ int main(int argc, char **argv)
     g_test_add_func("/run/schedule/staging-is-keyed-by-its-destination", test_staging_is_keyed_by_its_destination);
     g_test_add_func("/run/schedule/an-older-split-of-the-same-backend-needs-no-copy", test_an_older_split_of_the_same_backend_is_near);
     g_test_add_func("/run/schedule/staging-is-fresh-and-kept-across-rebuilds", test_staging_is_fresh_and_kept);
+    g_test_add_func("/run/schedule/staging-does-not-grow-with-ever-new-graphs", test_staging_does_not_grow_for_ever);
+    g_test_add_func("/run/schedule/copies-are-pending-until-awaited-and-drained-once", test_copies_are_pending_until_awaited);
     for (size_t k = 0; k < G_N_ELEMENTS(failures); k++) {
         char *path = g_strdup_printf("/run/schedule/a-failure-leaves-the-session-whole/%s", failures[k].path);
         g_test_add_data_func(path, &failures[k], test_a_failure_leaves_the_session_whole);

@@ -1,4 +1,5 @@
 /* The session on small graphs with real numbers: what is filled, run and read, and what the pools hold. */
+#include "core/debug/check.h"
 #include "tests/runs.h"
 #include "tests/text-graph.h"
 #include "tests/util.h"
@@ -457,6 +458,32 @@ static void test_the_record_shows_a_swap(void)
     bench_end(&b);
 }
 
+/* Exchanged in the middle of the run only, the same is damage: the plan knows nothing of it, the record finds it. */
+static void test_the_record_shows_the_damage(void)
+{
+    struct bench b = bench(chain, NULL);
+    struct run_heard heard;
+    struct psc_arena arena = {0};
+    struct psc_check check = {0};
+    struct psc_error error = {0};
+    run_listen(&heard, false);
+    fill_chain(b.s);
+    psc_session_swap_addresses(b.s, 0, buffer_of(&b, "t"), buffer_of(&b, "u"), 3); /* t has been written by then */
+    run_execute(b.s, &heard.sink);
+    g_assert_true(run_differs(b.s, "o", F(4.858f, 7.928f, 10.967f, 13.985f), 4));
+    struct psc_story *story = run_story(&heard, &arena);
+    g_assert_cmpint(psc_check_story(&arena, b.g, story, &check, &error), ==, PSC_OK);
+    g_assert_cmpuint(check.finding_n, ==, 1);
+    g_assert_cmpuint(check.findings[0].victim, ==, text_graph_node(b.g, "t"));
+    g_assert_cmpuint(check.findings[0].reader, ==, text_graph_node(b.g, "s"));
+    g_assert_cmpint(psc_plan_lower(&arena, b.g, psc_session_plan(b.s), &story, &error), ==, PSC_OK);
+    g_assert_cmpint(psc_check_story(&arena, b.g, story, &check, &error), ==, PSC_OK);
+    g_assert_cmpuint(check.finding_n, ==, 0);
+    psc_arena_release(&arena);
+    run_heard_release(&heard);
+    bench_end(&b);
+}
+
 /* ---- weights ------------------------------------------------------------------------------------------------------------------ */
 
 static const float the_bytes[4] = {1, 2, 3, 4};
@@ -528,6 +555,7 @@ int main(int argc, char **argv)
     g_test_add_func("/run/session/recycling-modes-have-names", test_names_of_modes);
     g_test_add_func("/run/session/backends-that-are-not-there-get-a-sentence", test_unknown_backends);
     g_test_add_func("/run/session/the-record-shows-buffers-exchanged-behind-the-plan", test_the_record_shows_a_swap);
+    g_test_add_func("/run/session/the-record-finds-damage-that-the-plan-knows-nothing-of", test_the_record_shows_the_damage);
     g_test_add_func("/run/session/weights-are-found-loaded-and-counted-once", test_weights);
     return g_test_run();
 }

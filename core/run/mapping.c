@@ -170,6 +170,11 @@ static enum psc_status make_recyclable(struct maker *k, struct psc_error *reterr
     return status;
 }
 
+static void stage_name(const struct psc_graph *graph, psc_node node, const char *backend, char *text, size_t size)
+{
+    snprintf(text, size, "stage.%llu.%s", (unsigned long long)graph->nodes[node].id, backend);
+}
+
 static enum psc_status make_staging(struct maker *k, struct psc_error *reterr)
 {
     const struct psc_plan *plan = k->plan;
@@ -181,8 +186,13 @@ static enum psc_status make_staging(struct maker *k, struct psc_error *reterr)
         struct psc_pool *pool = pool_of(k->s, k->mapped, plan, b, &at);
         if (k->m.ids[b] != PSC_NONE)
             continue;
-        snprintf(name, sizeof name, "stage.%llu.%s", (unsigned long long)k->mapped->graph->nodes[plan->copies[c].node].id,
-                 k->mapped->graph->backends[plan->copies[c].to]);
+        k->m.ids[b] = psc_staging_adopt(&k->s->staging, k->s->pools, k->mapped->uid, plan->copies[c].node, at,
+                                        plan->copies[c].bytes, &k->m.adopted[k->m.adopted_n]);
+        if (k->m.ids[b] != PSC_NONE) {
+            k->m.adopted_n++;
+            continue;
+        }
+        stage_name(k->mapped->graph, plan->copies[c].node, pool->api->file_name, name, sizeof name);
         status = psc_pool_make(pool, plan->copies[c].bytes, 0, PSC_ROLE_STAGING, name, &k->m.ids[b], reterr);
         if (!status && !psc_staging_add(&k->s->staging, k->mapped->uid, plan->copies[c].node, at, k->m.ids[b]))
             status = psc_fail_nomem(reterr);
@@ -196,7 +206,8 @@ static enum psc_status mark(struct maker *k, struct psc_error *reterr)
     m->ids = psc_arena_alloc(k->arena, k->plan->buffer_n, sizeof *m->ids);
     m->layers = psc_arena_alloc0(k->arena, k->plan->layer_n, sizeof *m->layers);
     m->pool_n = psc_arena_alloc(k->arena, k->s->api_n, sizeof *m->pool_n);
-    if (!m->ids || !m->layers || !m->pool_n)
+    m->adopted = psc_arena_alloc(k->arena, (size_t)k->plan->copy_n + 1, sizeof *m->adopted);
+    if (!m->ids || !m->layers || !m->pool_n || !m->adopted)
         return psc_fail_nomem(reterr);
     for (uint32_t p = 0; p < k->s->api_n; p++) {
         m->pool_n[p] = k->s->pools[p].n;
@@ -237,6 +248,8 @@ enum psc_status psc_mapping_make(struct psc_session *s, const struct psc_mapped 
 void psc_mapping_undo(struct psc_session *s, const struct psc_mapping *mapping)
 {
     psc_session_truncate_kv(s, mapping->region_n);
+    for (uint32_t k = 0; k < mapping->adopted_n; k++)
+        psc_staging_return(&s->staging, mapping->adopted[k]);
     psc_staging_truncate(&s->staging, mapping->staging_n);
     for (uint32_t p = 0; p < s->api_n; p++)
         psc_pool_truncate(&s->pools[p], mapping->pool_n[p]);
@@ -283,10 +296,23 @@ static void let_go(void *ctx, uint32_t buffer)
     pool->figures.live_bytes -= slot->b.bytes;
 }
 
+/* Copies taken over from other graphs are called after this one's nodes. */
+static void rename_adopted(struct psc_session *s, const struct psc_mapped *mapped, const struct psc_mapping *mapping)
+{
+    for (uint32_t k = 0; k < mapping->adopted_n; k++) {
+        const struct psc_staged *staged = &s->staging.items[mapping->adopted[k]];
+        struct psc_pool *pool = &s->pools[(uint8_t)staged->key];
+        struct psc_pool_buffer *b = &pool->slots[staged->id].b;
+        b->generation++;
+        stage_name(mapped->graph, staged->key >> 8 & 0xffffff, pool->api->file_name, b->name, sizeof b->name);
+    }
+}
+
 void psc_mapping_commit(struct psc_session *s, const struct psc_mapped *mapped, const struct psc_plan *plan,
                         const struct psc_mapping *mapping)
 {
     struct holding h = {s, mapped, plan, mapping};
+    rename_adopted(s, mapped, mapping);
     for (uint32_t p = 0; p < s->api_n; p++) {
         struct psc_pool *pool = &s->pools[p];
         pool->figures.idle = pool->figures.buffers;
@@ -318,7 +344,8 @@ enum psc_status psc_mapping_name(struct psc_session *s, const struct psc_mapped 
         }
         buffers[b] = plan->buffers[b];
         buffers[b].id = mapping->ids[b];
-        buffers[b].name = psc_arena_strdup(arena, pool->slots[mapping->ids[b]].b.name);
+        if (is_recyclable(&buffers[b])) /* regions and copies are called so already */
+            buffers[b].name = psc_arena_strdup(arena, pool->slots[mapping->ids[b]].b.name);
         if (!base[at] || !buffers[b].name)
             return psc_fail_nomem(reterr);
         buffers[b].base = base[at][mapping->ids[b]];

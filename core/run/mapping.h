@@ -19,6 +19,8 @@ struct psc_mapping {
     struct psc_bound_layer *layers; /* [plan->layer_n] */
     uint32_t *pool_n;               /* [api_n]: buffers before it */
     size_t region_n, staging_n;
+    size_t *adopted;                /* [adopted_n]: staging items that another graph had left */
+    uint32_t adopted_n;
 };
 
 enum psc_status psc_mapping_make(struct psc_session *s, const struct psc_mapped *mapped, const struct psc_plan *plan,

@@ -34,8 +34,10 @@ enum psc_status psc_session_new(const struct psc_backend_api *const *apis, uint3
 
 static void free_mapped(struct psc_session *s, struct psc_mapped *mapped)
 {
-    if (mapped)
+    if (mapped) {
         psc_replay_drop(s, mapped);
+        psc_staging_leave(&s->staging, mapped->uid);
+    }
     psc_mapped_free(mapped);
 }
 

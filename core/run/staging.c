@@ -37,10 +37,48 @@ bool psc_staging_add(struct psc_staging *staging, uint64_t uid, psc_node node, u
     return true;
 }
 
+void psc_staging_leave(struct psc_staging *staging, uint64_t uid)
+{
+    for (size_t k = 0; k < staging->n; k++)
+        if (staging->items[k].key >> 32 == uid)
+            psc_staging_return(staging, k);
+}
+
+void psc_staging_return(struct psc_staging *staging, size_t item)
+{
+    struct psc_staged *staged = &staging->items[item];
+    psc_map_set(&staging->by_key, staged->key, PSC_NONE);
+    staged->key = (uint8_t)staged->key;
+    staging->left++;
+}
+
+uint32_t psc_staging_adopt(struct psc_staging *staging, const struct psc_pool *pools, uint64_t uid, psc_node node, uint8_t pool,
+                           uint64_t bytes, size_t *ret_item)
+{
+    uint64_t key = key_of(uid, node, pool);
+    uint32_t old;
+    for (size_t k = 0; staging->left && k < staging->n; k++) {
+        struct psc_staged *staged = &staging->items[k];
+        if (staged->key != pool || pools[pool].slots[staged->id].b.bytes != bytes)
+            continue;
+        if (!psc_map_put(&staging->by_key, key, (uint32_t)k, &old))
+            return PSC_NONE; /* no memory: the caller makes a new one, or fails likewise */
+        psc_map_set(&staging->by_key, key, (uint32_t)k);
+        staged->key = key;
+        staging->left--;
+        *ret_item = k;
+        return staged->id;
+    }
+    return PSC_NONE;
+}
+
 void psc_staging_truncate(struct psc_staging *staging, size_t n)
 {
-    while (staging->n > n)
-        psc_map_set(&staging->by_key, staging->items[--staging->n].key, PSC_NONE);
+    while (staging->n > n) {
+        const struct psc_staged *staged = &staging->items[--staging->n];
+        if (staged->key >> 32)
+            psc_map_set(&staging->by_key, staged->key, PSC_NONE);
+    }
 }
 
 void psc_staging_forget(struct psc_staging *staging, uint64_t uid)

@@ -6,8 +6,9 @@
  *     await     before its first read                          done, counted
  *     drain     at the end: what nobody read is waited for too
  *
- * A staging buffer is fresh: it never comes from a list of idle buffers, and never goes into one. The canonical place of the
- * node copied never moves. A copy that the source backend declines is a round trip over the host, over before the
+ * A staging buffer is fresh: it never comes from a list of idle buffers, and never goes into one. When its graph has left the
+ * cache for good, it may become the copy of another graph, of the same size and on the same backend: nothing is on its way
+ * then, and a session that sees ever new graphs does not grow with them. The canonical place of the node copied never moves. A copy that the source backend declines is a round trip over the host, over before the
  * next command; its wait is counted all the same, so copies and waits are always equal when a run has ended.
  */
 #ifndef PSC_CORE_RUN_STAGING_H
@@ -15,10 +16,11 @@
 
 #include "core/run/bind.h"
 
-struct psc_staged { uint64_t key; uint32_t id; };
+struct psc_staged { uint64_t key; uint32_t id; }; /* key: graph uid 32 bits, node 24, pool 8; uid 0: left by its graph */
 struct psc_staging {
     struct psc_staged *items; /* heap; in the order in which they were made */
     size_t n, cap;
+    size_t left;              /* items of no graph */
     struct psc_map by_key;
 };
 void psc_staging_release(struct psc_staging *staging);
@@ -26,6 +28,13 @@ void psc_staging_release(struct psc_staging *staging);
 uint32_t psc_staging_find(const struct psc_staging *staging, uint64_t uid, psc_node node, uint8_t pool);
 bool psc_staging_add(struct psc_staging *staging, uint64_t uid, psc_node node, uint8_t pool, uint32_t id); /* false: no memory */
 void psc_staging_truncate(struct psc_staging *staging, size_t n); /* forgets the newest until n are left */
+/* The graph has left for good: its buffers are to be had. */
+void psc_staging_leave(struct psc_staging *staging, uint64_t uid);
+/* Gives a buffer that was left to a node of another graph: an id of `pool` whose size is `bytes`, or PSC_NONE. *ret_item: for
+ * psc_staging_return, when the mapping fails. */
+uint32_t psc_staging_adopt(struct psc_staging *staging, const struct psc_pool *pools, uint64_t uid, psc_node node, uint8_t pool,
+                           uint64_t bytes, size_t *ret_item);
+void psc_staging_return(struct psc_staging *staging, size_t item);
 /* Fault l11: forgets all copies of a graph. */
 void psc_staging_forget(struct psc_staging *staging, uint64_t uid);
 
