@@ -40,7 +40,7 @@ static enum psc_status job_failed(const struct run *r, const struct psc_job *job
 {
     char node[96], text[160];
     node_words(r, job->node, node, sizeof node);
-    if (reterr && !strncmp(reterr->text, node, strlen(node)))
+    if (reterr && !strncmp(reterr->text, node, strcspn(node, "(")))
         snprintf(text, sizeof text, "on %s", r->s->pools[job->pool].api->name);
     else
         snprintf(text, sizeof text, "%s on %s", node, r->s->pools[job->pool].api->name);
