@@ -6,7 +6,7 @@
 #include <time.h>
 
 struct job {
-    unsigned count[4096], worker_of[4096], workers;
+    unsigned count[4096], span_of[4096], workers; /* span_of: its first item */
     uint64_t grain, n;
     gint bad;
 };
@@ -18,7 +18,7 @@ static void count(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
         g_atomic_int_inc(&job->bad);
     for (uint64_t i = lo; i < hi; i++) {
         job->count[i]++;
-        job->worker_of[i] = worker;
+        job->span_of[i] = (unsigned)lo;
     }
 }
 
@@ -31,7 +31,7 @@ static struct psc_cpu_pool *pool_of(unsigned threads)
     return pool;
 }
 
-/* Every item once, spans at multiples of the grain, the same partition each time. */
+/* Every item once, spans at multiples of the grain, the same spans each time. */
 static void test_partition(void)
 {
     static struct job job, again;
@@ -50,25 +50,59 @@ static void test_partition(void)
                 g_assert_cmpint(job.bad, ==, 0);
                 for (uint64_t i = 0; i < job.n; i++)
                     g_assert_cmpuint(job.count[i], ==, 1);
-                g_assert_cmpmem(job.worker_of, sizeof job.worker_of, again.worker_of, sizeof again.worker_of);
+                g_assert_cmpmem(job.span_of, sizeof job.span_of, again.span_of, sizeof again.span_of);
             }
         psc_cpu_pool_free(pool);
     }
     g_assert_cmpuint(loops, ==, 8 * G_N_ELEMENTS(sizes) * G_N_ELEMENTS(grains));
 }
 
-/* Work goes to every worker when there is enough of it, and shares differ by at most one grain. */
-static void test_shares(void)
+/* Spans differ by at most one grain. */
+static void test_spans(void)
 {
     static struct job job;
     struct psc_cpu_pool *pool = pool_of(5);
-    unsigned items[5] = {0};
+    unsigned size[4096] = {0}, spans = 0;
     job.n = 4096, job.grain = 10, job.workers = 5;
     psc_cpu_pool_for(pool, job.n, job.grain, count, &job);
     for (uint64_t i = 0; i < job.n; i++)
-        items[job.worker_of[i]]++;
-    for (int w = 0; w < 5; w++)
-        g_assert_true(items[w] >= 810 && items[w] <= 830);
+        size[job.span_of[i]]++;
+    for (uint64_t i = 0; i < job.n; i++)
+        if (size[i]) {
+            spans++;
+            g_assert_true(size[i] >= 196 && size[i] <= 210); /* 410 grains in 20 spans; the last grain is short */
+        }
+    g_assert_cmpuint(spans, ==, 20);
+    psc_cpu_pool_free(pool);
+}
+
+/* Long work is shared, and a worker that is held up holds nobody up: the others take its spans. */
+struct held {
+    gint first, spans[4];
+};
+
+static void hold_first(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
+{
+    struct held *h = ctx;
+    (void)lo, (void)hi;
+    g_usleep(g_atomic_int_add(&h->first, 1) == 0 ? 100000 : 2000);
+    g_atomic_int_inc(&h->spans[worker]);
+}
+
+static void test_sharing(void)
+{
+    struct psc_cpu_pool *pool = pool_of(4);
+    struct held h = {0};
+    psc_cpu_pool_for(pool, 1600, 1, hold_first, &h);
+    gint most = 0, sum = 0, workers = 0;
+    for (int w = 0; w < 4; w++) {
+        most = MAX(most, h.spans[w]);
+        sum += h.spans[w];
+        workers += h.spans[w] > 0;
+    }
+    g_assert_cmpint(sum, ==, 16);
+    g_assert_cmpint(workers, >, 1);
+    g_assert_cmpint(most, >, 4);
     psc_cpu_pool_free(pool);
 }
 
@@ -183,8 +217,9 @@ static void test_out_of_memory(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/threads/every-item-once-in-the-same-partition", test_partition);
-    g_test_add_func("/threads/shares-are-even", test_shares);
+    g_test_add_func("/threads/every-item-once-in-the-same-spans", test_partition);
+    g_test_add_func("/threads/spans-are-even", test_spans);
+    g_test_add_func("/threads/who-is-held-up-holds-nobody-up", test_sharing);
     g_test_add_func("/threads/eight-submitters-take-turns", test_submitters);
     g_test_add_func("/threads/workers-sleep-and-wake", test_pauses);
     g_test_add_func("/threads/an-idle-pool-costs-nothing", test_idle);

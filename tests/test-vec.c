@@ -54,16 +54,19 @@ static float in_order(const float *q, const float *k, uint64_t n)
 static void test_order_of_sums(void)
 {
     const struct psc_cpu_vec *vec = psc_cpu_vec_best(false);
-    static float q[200], k[9 * 210], out[9];
+    static float q[206], k[9 * 210], out[27];
     for (uint64_t i = 0; i < G_N_ELEMENTS(q); i++)
         q[i] = number(-1, 1);
     for (uint64_t i = 0; i < G_N_ELEMENTS(k); i++)
         k[i] = number(-1, 1);
     for (uint64_t n = 0; n < 200; n += 13)
         for (uint64_t rows = 0; rows <= 9; rows++) {
-            vec->scores(q, k, 210, rows, n, 0.125f, out);
-            for (uint64_t r = 0; r < rows; r++)
-                g_assert_cmpfloat((double)out[r], ==, (double)(in_order(q, k + r * 210, n) * 0.125f));
+            uint64_t heads = 1 + rows % 3;
+            vec->scores(q, 3, heads, k, 210, rows, n, 0.125f, out, 9);
+            for (uint64_t i = 0; i < heads * rows; i++) {
+                uint64_t h = i / rows, r = i % rows;
+                g_assert_cmpfloat((double)out[h * 9 + r], ==, (double)(in_order(q + h * 3, k + r * 210, n) * 0.125f));
+            }
         }
 }
 
@@ -98,7 +101,10 @@ static void compare_tables(const struct psc_cpu_vec *p, const struct psc_cpu_vec
     for (int inter = 0; inter < 2; inter++)
         p->rotate(x, y, a, n / 2 * 2, inter), v->rotate(x, y, b, n / 2 * 2, inter), same(n / 2 * 2, "rotate");
     for (uint64_t rows = 0; rows < 8; rows++) {
-        p->scores(x, y, n, rows, n, 0.5f, a), v->scores(x, y, n, rows, n, 0.5f, b), same(rows, "scores");
+        for (uint64_t heads = 1; heads < 4; heads++) {
+            p->scores(x, 8, heads, y, n, rows, n, 0.5f, a, rows), v->scores(x, 8, heads, y, n, rows, n, 0.5f, b, rows);
+            same(rows * heads, "scores");
+        }
         memcpy(a, x, n * 4), memcpy(b, x, n * 4);
         p->weigh(x, y, n, rows, n, a), v->weigh(x, y, n, rows, n, b), same(n, "weigh");
     }

@@ -282,9 +282,8 @@ static void score_run(const struct attn *a, const struct item *it, struct rows r
     for (uint64_t r = 0; r < run.n; r += TILE) {
         uint64_t n = run.n - r < TILE ? run.n - r : TILE, stride;
         const float *k = head_rows(a, it, call->kv.k, run.at + r, n, &stride);
-        for (uint64_t g = 0; g < a->group; g++)
-            a->run->vec->scores(it->q + g * a->h.hd, k, stride, n, a->h.hd_kv, call->params->scale,
-                                it->scores + g * call->kv.rows + done + r);
+        a->run->vec->scores(it->q, a->h.hd, a->group, k, stride, n, a->h.hd_kv, call->params->scale, it->scores + done + r,
+                            call->kv.rows);
     }
 }
 
@@ -312,7 +311,7 @@ static float padding_sum(const struct attn *a, const struct item *it, uint64_t g
         uint64_t stride;
         float score, weight;
         const float *k = head_rows(a, it, call->kv.k, pad.at + r, 1, &stride);
-        a->run->vec->scores(it->q + g * a->h.hd, k, stride, 1, a->h.hd_kv, call->params->scale, &score);
+        a->run->vec->scores(it->q + g * a->h.hd, 0, 1, k, stride, 1, a->h.hd_kv, call->params->scale, &score, 0);
         sum += a->run->vec->exp_minus(&score, most, &weight, 1);
     }
     return sum;

@@ -180,7 +180,7 @@ static void batch_span(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
         const float *row = psc_cpu_floats(&run->in[0]) + r * a[0], *m = psc_cpu_floats(&run->in[1]) + matrix_at;
         float *out = psc_cpu_floats(&run->call->out) + r * o[0];
         if (run->call->params->transpose_b) {
-            run->vec->scores(row, m, b[0], o[0], a[0], 1, out);
+            run->vec->scores(row, 0, 1, m, b[0], o[0], a[0], 1, out, 0);
         } else {
             memset(out, 0, o[0] * sizeof *out);
             run->vec->weigh(row, m, b[0], a[0], o[0], out);

@@ -12,25 +12,27 @@
 
 #define SPIN_NS 50000 /* a worker waits that long for the next loop before it sleeps */
 #define PAUSES 64     /* between two looks at the clock */
+#define SPANS 4u      /* of a loop, a worker */
 
 struct worker {
     struct psc_cpu_pool *pool;
     unsigned index;
     pthread_t thread;
 };
-/* `word` announces loops: its low 16 bits say how many workers take part, the rest counts loops. A worker that takes no
- * part looks at nothing else; one that does is waited for before the next loop is written down. */
+/* `word` counts loops and announces them. `ticket` gives out the spans of the current one: number of the loop (32 bits),
+ * number of its spans (16), the next to be taken (16). Whoever takes one by compare and exchange knows that the loop has
+ * not ended, so the fields below stay as they are until it has done its span. */
 struct psc_cpu_pool {
     pthread_mutex_t gate; /* one loop at a time */
     pthread_mutex_t lock; /* with `wake`: for sleepers */
     pthread_cond_t wake;
-    _Atomic uint64_t word;
-    _Atomic unsigned left, sleepers;
+    _Atomic uint64_t word, ticket;
+    _Atomic unsigned done, sleepers; /* spans of the current loop that are done; workers that sleep */
     _Atomic bool quit;
     psc_cpu_task task;
     void *ctx;
     uint64_t n, grain;
-    unsigned parts;
+    unsigned spans;
     unsigned size, started; /* workers with the caller; threads that run */
     struct worker *workers; /* owned, [size]; 0 is the caller */
 };
@@ -51,14 +53,27 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void run_part(struct psc_cpu_pool *pool, unsigned part)
+static void run_span(struct psc_cpu_pool *pool, unsigned span, unsigned worker)
 {
     uint64_t grains = pool->n / pool->grain + (pool->n % pool->grain != 0);
-    uint64_t share = grains / pool->parts, rest = grains % pool->parts;
-    uint64_t first = share * part + (part < rest ? part : rest), count = share + (part < rest);
+    uint64_t share = grains / pool->spans, rest = grains % pool->spans;
+    uint64_t first = share * span + (span < rest ? span : rest), count = share + (span < rest);
     uint64_t lo = first * pool->grain, hi = lo + count * pool->grain;
-    if (count)
-        pool->task(pool->ctx, lo, hi < pool->n ? hi : pool->n, part);
+    pool->task(pool->ctx, lo, hi < pool->n ? hi : pool->n, worker);
+    atomic_fetch_add_explicit(&pool->done, 1, memory_order_release);
+}
+
+/* Takes spans of that loop until none is left. */
+static void take_spans(struct psc_cpu_pool *pool, uint64_t loop, unsigned worker)
+{
+    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    while (ticket >> 32 == (loop & UINT32_MAX) && (ticket & 0xffff) < (ticket >> 16 & 0xffff)) {
+        if (!atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket + 1, memory_order_acq_rel,
+                                                   memory_order_acquire))
+            continue;
+        run_span(pool, (unsigned)(ticket & 0xffff), worker);
+        ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    }
 }
 
 /* Until `word` differs from `seen` or the pool ends. */
@@ -87,22 +102,17 @@ static uint64_t next_word(struct psc_cpu_pool *pool, uint64_t seen)
 static void *work(void *data)
 {
     struct worker *self = data;
-    struct psc_cpu_pool *pool = self->pool;
     for (uint64_t word = 0;;) {
-        word = next_word(pool, word);
-        if (atomic_load(&pool->quit))
+        word = next_word(self->pool, word);
+        if (atomic_load(&self->pool->quit))
             return NULL;
-        if (self->index >= (word & 0xffff))
-            continue;
-        run_part(pool, self->index);
-        atomic_fetch_sub_explicit(&pool->left, 1, memory_order_release);
+        take_spans(self->pool, word, self->index);
     }
 }
 
-static void announce(struct psc_cpu_pool *pool, unsigned parts)
+static void announce(struct psc_cpu_pool *pool, uint64_t loop)
 {
-    uint64_t loops = atomic_load_explicit(&pool->word, memory_order_relaxed) >> 16;
-    atomic_store(&pool->word, (loops + 1) << 16 | parts);
+    atomic_store(&pool->word, loop);
     if (atomic_load(&pool->sleepers)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_broadcast(&pool->wake);
@@ -119,13 +129,14 @@ void psc_cpu_pool_for(struct psc_cpu_pool *pool, uint64_t n, uint64_t grain, psc
         return;
     }
     pthread_mutex_lock(&pool->gate);
-    uint64_t grains = n / grain + (n % grain != 0);
+    uint64_t grains = n / grain + (n % grain != 0), loop = atomic_load_explicit(&pool->word, memory_order_relaxed) + 1;
     pool->task = task, pool->ctx = ctx, pool->n = n, pool->grain = grain;
-    pool->parts = grains < pool->size ? (unsigned)grains : pool->size;
-    atomic_store_explicit(&pool->left, pool->parts - 1, memory_order_relaxed);
-    announce(pool, pool->parts);
-    run_part(pool, 0);
-    for (unsigned k = 0; atomic_load_explicit(&pool->left, memory_order_acquire); k++) {
+    pool->spans = grains < SPANS * pool->size ? (unsigned)grains : SPANS * pool->size;
+    atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->ticket, loop << 32 | (uint64_t)pool->spans << 16, memory_order_release);
+    announce(pool, loop);
+    take_spans(pool, loop, 0);
+    for (unsigned k = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < pool->spans; k++) {
         if (k < 2000)
             pause_a_moment();
         else
@@ -179,7 +190,7 @@ void psc_cpu_pool_free(struct psc_cpu_pool *pool)
     if (!pool)
         return;
     atomic_store(&pool->quit, true);
-    announce(pool, 0);
+    announce(pool, atomic_load(&pool->word) + 1);
     for (unsigned i = 1; i <= pool->started; i++)
         pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->wake);

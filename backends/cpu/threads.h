@@ -1,11 +1,13 @@
 /* backends/cpu/threads.h: workers that stay, and a loop that they share.
  *
- *     psc_cpu_pool_for(pool, 10, 2, task, ctx)      3 workers
+ *     psc_cpu_pool_for(pool, 20, 2, task, ctx)      2 workers
  *
- *     items     0 1 2 3 | 4 5 6 7 | 8 9             spans begin at multiples of `grain`; whoever calls is worker 0
+ *     items     0 1 | 2 3 | 4 5 | 6 7 | 8 9 | ...     spans begin at multiples of `grain`
+ *     taken by  0     1     0     0     1             whoever is free takes the next one; the caller is worker 0
  *
- * The partition depends on n, grain and the number of workers only. A task computes each item by itself, so its
- * results are the same at any number of workers; sums over items belong inside one item.
+ * The spans depend on n, grain and the number of workers only: at most four a worker. Who computes one depends on the day,
+ * so that a worker which the system has put aside holds nobody up; a task computes each item by itself, so its results
+ * are the same all the same, at any number of workers. Sums over items belong inside one item.
  *
  * One loop runs at a time: several threads may call at once, they take turns (the gate). A task must not start
  * another loop on its own pool. Between loops a worker spins for a moment (about 50 us), then sleeps: an idle pool costs
@@ -21,7 +23,7 @@
 #define PSC_CPU_THREADS_MAX 256u
 
 struct psc_cpu_pool; /* opaque */
-/* Items [lo, hi) are this worker's; worker < psc_cpu_pool_size, no two at a time have the same number. May be
+/* Items [lo, hi) are this worker's; worker < psc_cpu_pool_size, no two at a time have the same number. Is
  * called several times for one worker. lo < hi. */
 typedef void (*psc_cpu_task)(void *ctx, uint64_t lo, uint64_t hi, unsigned worker);
 

@@ -59,12 +59,27 @@ INLINE v8 pick(i8 mask, v8 yes, v8 no) /* lanes of mask are 0 or -1 */
 /* l + (l + 4): the first step of every total. */
 INLINE v4 fold(v8 x)
 {
+#ifdef PSC_VEC_AVX2 /* the compiler would permute lanes, which some processors do slowly */
+    return _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
+#else
     return __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
+#endif
 }
 INLINE float total(v8 x)
 {
     v4 f = fold(x);
     return (f[0] + f[2]) + (f[1] + f[3]);
+}
+
+/* Into -104 .. 89; NaN stays. */
+INLINE v8 clamp8(v8 x)
+{
+#ifdef PSC_VEC_AVX2
+    return _mm256_max_ps(all(-104.0f), _mm256_min_ps(all(89.0f), x));
+#else
+    x = pick(x > 89.0f, all(89.0f), x);
+    return pick(x < -104.0f, all(-104.0f), x);
+#endif
 }
 
 /* exp. x = n ln 2 + r with |r| <= ln 2 / 2; n ln 2 is taken off in two parts of which the first product is exact, and
@@ -73,8 +88,7 @@ INLINE float total(v8 x)
 INLINE v8 exp8(v8 x)
 {
     const v8 magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
-    x = pick(x > 89.0f, all(89.0f), x);
-    x = pick(x < -104.0f, all(-104.0f), x);
+    x = clamp8(x);
     v8 t = x * 1.44269504f + magic;
     i8 n = (i8)t - (i8)magic;
     v8 whole = t - magic;
@@ -267,59 +281,126 @@ INLINE v8 dot_lanes(const float *q, const float *k, uint64_t n)
     return sum;
 }
 
-/* Four rows at once, so that four sums are under way: each lane adds in the order of dot_lanes. */
-INLINE v4 dot_4(const float *q, const float *k, uint64_t stride, uint64_t n)
+/* The totals of four sums of lanes, of which the first step is done. */
+INLINE v4 total_4(v4 f0, v4 f1, v4 f2, v4 f3)
 {
-    v8 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    uint64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        v8 a = load(q + i);
-        s0 += a * load(k + i);
-        s1 += a * load(k + stride + i);
-        s2 += a * load(k + 2 * stride + i);
-        s3 += a * load(k + 3 * stride + i);
-    }
-    if (i < n) {
-        v8 a = load_part(q + i, n - i);
-        s0 += a * load_part(k + i, n - i);
-        s1 += a * load_part(k + stride + i, n - i);
-        s2 += a * load_part(k + 2 * stride + i, n - i);
-        s3 += a * load_part(k + 3 * stride + i, n - i);
-    }
-    v4 f0 = fold(s0), f1 = fold(s1), f2 = fold(s2), f3 = fold(s3);
     v4 g01 = __builtin_shufflevector(f0, f1, 0, 4, 1, 5) + __builtin_shufflevector(f0, f1, 2, 6, 3, 7);
     v4 g23 = __builtin_shufflevector(f2, f3, 0, 4, 1, 5) + __builtin_shufflevector(f2, f3, 2, 6, 3, 7);
     return __builtin_shufflevector(g01, g23, 0, 1, 4, 5) + __builtin_shufflevector(g01, g23, 2, 3, 6, 7);
 }
 
-static void scores(const float *q, const float *k, uint64_t stride, uint64_t rows, uint64_t n, float by, float *out)
+/* Four rows at once, so that many sums are under way: each lane adds in the order of dot_lanes. A row is loaded once for
+ * two heads where there are registers enough. */
+#ifdef PSC_VEC_AVX2
+INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, uint64_t stride, uint64_t n, float by, float *out0,
+                  float *out1)
 {
-    uint64_t r = 0;
-    for (; r + 4 <= rows; r += 4)
-        *(v4_at *)(out + r) = dot_4(q, k + r * stride, stride, n) * by;
-    for (; r < rows; r++)
-        out[r] = total(dot_lanes(q, k + r * stride, n)) * by;
+    v8 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
+    for (uint64_t i = 0; i < n; i += 8) {
+        bool whole = i + 8 <= n;
+        v8 a = whole ? load(q0 + i) : load_part(q0 + i, n - i), b = a;
+        if (two)
+            b = whole ? load(q1 + i) : load_part(q1 + i, n - i);
+        v8 k0 = whole ? load(k + i) : load_part(k + i, n - i);
+        v8 k1 = whole ? load(k + stride + i) : load_part(k + stride + i, n - i);
+        v8 k2 = whole ? load(k + 2 * stride + i) : load_part(k + 2 * stride + i, n - i);
+        v8 k3 = whole ? load(k + 3 * stride + i) : load_part(k + 3 * stride + i, n - i);
+        s0 += a * k0, s1 += a * k1, s2 += a * k2, s3 += a * k3;
+        if (two)
+            t0 += b * k0, t1 += b * k1, t2 += b * k2, t3 += b * k3;
+    }
+    *(v4_at *)out0 = total_4(fold(s0), fold(s1), fold(s2), fold(s3)) * by;
+    if (two)
+        *(v4_at *)out1 = total_4(fold(t0), fold(t1), fold(t2), fold(t3)) * by;
 }
+#else
+/* Lanes 0 to 3 of row r in s[r], 4 to 7 in t[r]. */
+INLINE void add_products(v4 s[4], v4 t[4], const float *q, const float *k, uint64_t stride)
+{
+    v4 a = *(const v4_at *)q, b = *(const v4_at *)(q + 4);
+    for (int r = 0; r < 4; r++) {
+        s[r] += a * *(const v4_at *)(k + (uint64_t)r * stride);
+        t[r] += b * *(const v4_at *)(k + (uint64_t)r * stride + 4);
+    }
+}
+
+INLINE void dot_one(const float *q, const float *k, uint64_t stride, uint64_t n, float by, float *out)
+{
+    v4 s[4] = {{0}}, t[4] = {{0}};
+    uint64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        add_products(s, t, q + i, k + i, stride);
+    if (i < n) {
+        float last[5][8] = {{0}}; /* q and four rows, zeros behind their ends */
+        for (uint64_t l = i; l < n; l++) {
+            last[0][l - i] = q[l];
+            for (uint64_t r = 0; r < 4; r++)
+                last[1 + r][l - i] = k[r * stride + l];
+        }
+        add_products(s, t, last[0], last[1], 8);
+    }
+    *(v4_at *)out = total_4(s[0] + t[0], s[1] + t[1], s[2] + t[2], s[3] + t[3]) * by;
+}
+
+INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, uint64_t stride, uint64_t n, float by, float *out0,
+                  float *out1)
+{
+    dot_one(q0, k, stride, n, by, out0);
+    if (two)
+        dot_one(q1, k, stride, n, by, out1);
+}
+#endif
+
+static void scores(const float *q, uint64_t q_stride, uint64_t heads, const float *k, uint64_t stride, uint64_t rows, uint64_t n,
+                   float by, float *out, uint64_t out_stride)
+{
+    for (uint64_t h = 0; h < heads; h += 2, q += 2 * q_stride, out += 2 * out_stride) {
+        uint64_t r = 0;
+        bool two = h + 1 < heads;
+        for (; r + 4 <= rows; r += 4)
+            if (two)
+                dot_4(q, q + q_stride, true, k + r * stride, stride, n, by, out + r, out + out_stride + r);
+            else
+                dot_4(q, q, false, k + r * stride, stride, n, by, out + r, out + r);
+        for (; r < rows; r++) {
+            out[r] = total(dot_lanes(q, k + r * stride, n)) * by;
+            if (two)
+                out[out_stride + r] = total(dot_lanes(q + q_stride, k + r * stride, n)) * by;
+        }
+    }
+}
+
+/* Every element is a sum of its own, so any width of vector gives the same bits: the widest that fits a register. */
+#ifdef PSC_VEC_AVX2
+typedef v8_at vn_at;
+typedef v8 vn;
+#define VN 8u
+#else
+typedef v4_at vn_at;
+typedef v4 vn;
+#define VN 4u
+#endif
 
 static void weigh(const float *p, const float *v, uint64_t stride, uint64_t rows, uint64_t n, float *acc)
 {
     uint64_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        v8 a = load(acc + i), b = load(acc + i + 8), c = load(acc + i + 16), d = load(acc + i + 24);
+    for (; i + 4 * VN <= n; i += 4 * VN) {
+        vn_at *to = (vn_at *)(acc + i);
+        vn a = to[0], b = to[1], c = to[2], d = to[3];
         for (uint64_t r = 0; r < rows; r++) {
-            const float *row = v + r * stride + i;
-            a += load(row) * p[r];
-            b += load(row + 8) * p[r];
-            c += load(row + 16) * p[r];
-            d += load(row + 24) * p[r];
+            const vn_at *row = (const vn_at *)(v + r * stride + i);
+            a += row[0] * p[r];
+            b += row[1] * p[r];
+            c += row[2] * p[r];
+            d += row[3] * p[r];
         }
-        store(acc + i, a), store(acc + i + 8, b), store(acc + i + 16, c), store(acc + i + 24, d);
+        to[0] = a, to[1] = b, to[2] = c, to[3] = d;
     }
-    for (; i + 8 <= n; i += 8) {
-        v8 a = load(acc + i);
+    for (; i + VN <= n; i += VN) {
+        vn a = *(vn_at *)(acc + i);
         for (uint64_t r = 0; r < rows; r++)
-            a += load(v + r * stride + i) * p[r];
-        store(acc + i, a);
+            a += *(const vn_at *)(v + r * stride + i) * p[r];
+        *(vn_at *)(acc + i) = a;
     }
     for (; i < n; i++)
         for (uint64_t r = 0; r < rows; r++)
@@ -335,8 +416,12 @@ static void from_f16(const uint16_t *x, float *out, uint64_t n)
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(x + i))));
 #endif
-    for (; i < n; i++)
-        out[i] = psc_f16_to_f32(x[i]);
+    for (; i < n; i++) { /* psc_f16_to_f32 without branches: the exponent is moved up by a product, which is exact */
+        uint32_t a = (uint32_t)(x[i] & 0x7fff) << 13, sign = (uint32_t)(x[i] & 0x8000) << 16;
+        uint32_t finite = psc_f32_bits(psc_f32_of_bits(a) * 0x1p112f);
+        uint32_t other = a | 0x7f800000 | (a > 0x0f800000 ? 0x00400000 : 0);
+        out[i] = psc_f32_of_bits(sign | (a < 0x0f800000 ? finite : other));
+    }
 }
 
 static void from_q8_0(const void *blocks, float *out, uint64_t n)

@@ -74,9 +74,17 @@ struct totals {
     uint64_t nonfinite;
 };
 
-/* The sums must be taken in order, so an element costs one addition's latency; the rest of the work hides behind it. */
-static d2 add_in_order(d2 sums, const float *x, uint64_t n)
+static inline v4 pick(i4 mask, v4 yes, v4 no)
 {
+    return (v4)(((i4)yes & mask) | ((i4)no & ~mask));
+}
+
+/* The sums must be taken in order, so an element costs one addition's latency; the rest of the work hides behind it. */
+static void take(struct totals *t, const float *x, uint64_t n)
+{
+    v4 min = {t->min, t->min, t->min, t->min}, max = {t->max, t->max, t->max, t->max};
+    d2 sums = t->sums;
+    i4 odd = {0};
     uint64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         v4 a = *(const v4_at *)(x + i), m = (v4)((i4)a & 0x7fffffff);
@@ -85,24 +93,6 @@ static d2 add_in_order(d2 sums, const float *x, uint64_t n)
         sums += __builtin_convertvector(__builtin_shufflevector(lo, lo, 2, 3), d2);
         sums += __builtin_convertvector(__builtin_shufflevector(hi, hi, 0, 1), d2);
         sums += __builtin_convertvector(__builtin_shufflevector(hi, hi, 2, 3), d2);
-    }
-    for (; i < n; i++)
-        sums += (d2){(double)x[i], fabs((double)x[i])};
-    return sums;
-}
-
-static v4 pick(i4 mask, v4 yes, v4 no)
-{
-    return (v4)(((i4)yes & mask) | ((i4)no & ~mask));
-}
-
-static void compare(struct totals *t, const float *x, uint64_t n)
-{
-    v4 min = {t->min, t->min, t->min, t->min}, max = {t->max, t->max, t->max, t->max};
-    i4 odd = {0};
-    uint64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        v4 a = *(const v4_at *)(x + i), m = (v4)((i4)a & 0x7fffffff);
         min = pick(a < min, a, min);
         max = pick(a > max, a, max);
         odd += ~(m <= FLT_MAX);
@@ -113,12 +103,13 @@ static void compare(struct totals *t, const float *x, uint64_t n)
         t->max = max[k] > t->max ? max[k] : t->max;
     }
     for (; i < n; i++) {
+        sums += (d2){(double)x[i], fabs((double)x[i])};
         t->min = x[i] < t->min ? x[i] : t->min;
         t->max = x[i] > t->max ? x[i] : t->max;
         t->nonfinite += !isfinite(x[i]);
     }
+    t->sums = sums;
 }
-
 
 static int32_t word_int(const void *bytes, uint64_t i)
 {
@@ -165,8 +156,7 @@ static void float_stats(const void *bytes, uint64_t n, enum psc_dtype dtype, str
     for (uint64_t at = 0; at < n; at += BLOCK) {
         uint64_t part = n - at < BLOCK ? n - at : BLOCK;
         const float *x = floats_of(bytes, dtype, at, part, room);
-        compare(&t, x, part);
-        t.sums = add_in_order(t.sums, x, part);
+        take(&t, x, part);
         for (uint64_t k = (at + ret->stride - 1) / ret->stride; k * ret->stride < at + part; k++)
             ret->samples[k] = x[k * ret->stride - at];
     }
