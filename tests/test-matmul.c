@@ -1,3 +1,4 @@
+#include "backends/cpu/matmul-kernels.h"
 #include "backends/cpu/matmul.h"
 #include "tests/util.h"
 
@@ -500,6 +501,87 @@ static void test_memo(gconstpointer data)
     g_rand_free(rand);
 }
 
+/* The same floats, read with another distance from token to token, are another operand. */
+static void test_memo_stride(void)
+{
+    GRand *rand = g_rand_new_with_seed((guint32)test_seed() + 10);
+    struct product p;
+    struct psc_cpu_pool *pool = NULL;
+    struct psc_cpu_scratch scratch = {0};
+    g_assert_cmpint(psc_cpu_pool_new(1, &pool, NULL), ==, PSC_OK);
+    product_init(&p, PSC_W_Q8_0, 64, 6, 3, false, rand);
+    p.tokens = 2;
+    multiply_with(&scratch, pool, &p, false, 0);
+    assert_exact(&p);
+    p.x_stride = 128; /* tokens 0 and 2 */
+    multiply_with(&scratch, pool, &p, false, 0);
+    assert_exact(&p);
+    product_release(&p);
+    psc_cpu_scratch_release(&scratch);
+    psc_cpu_pool_free(pool);
+    g_rand_free(rand);
+}
+
+/* Both paths quantise to the bytes of psc_quantise_q8_0 and psc_quantise_q8_k: values, scales, sums. */
+static void rows_of(const struct psc_mm_kernels *kernels, bool k, const float *x, uint64_t in, struct psc_mm_acts *a)
+{
+    uint64_t bytes = 0;
+    g_assert_true(psc_mm_acts_layout(PSC_MM_ROWS, k, in, 1, a, &bytes));
+    a->base = g_aligned_alloc0(1, bytes, 64);
+    struct psc_mm_job job = {.x = x, .x_stride = in, .tokens = 1, .in = in, .acts = *a};
+    kernels->quantise(&job, 0, 1);
+}
+
+static void assert_rows(const struct psc_mm_kernels *kernels, bool k, const float *x, uint64_t in)
+{
+    struct psc_mm_acts a;
+    rows_of(kernels, k, x, in, &a);
+    for (uint64_t b = 0; b < a.blocks; b++) {
+        struct psc_q8_0 q;
+        struct psc_q8_k qk;
+        psc_quantise_q8_0(x + b * 32, &q, 32);
+        if (k)
+            psc_quantise_q8_k(x + b * 256, &qk, 256);
+        g_assert_cmpmem(psc_mm_q(&a, 0) + b * (k ? 256 : 32), k ? 256 : 32, k ? qk.q : q.q, k ? 256 : 32);
+        float d = psc_f16_to_f32(k ? qk.d : q.d);
+        g_assert_true(same_bits(&psc_mm_d(&a, 0)[b], &d, 1));
+        int sum = 0;
+        for (int i = 0; i < 32; i++)
+            sum += q.q[i];
+        for (unsigned g = 0; k && g < 8; g++)
+            g_assert_cmpint(psc_mm_sums(&a, 0)[b * 8 + g], ==, qk.sums[2 * g] + qk.sums[2 * g + 1]);
+        if (k)
+            g_assert_cmpmem(psc_mm_sums16(&a, 0) + b * 16, 32, qk.sums, 32);
+        else
+            g_assert_cmpint(psc_mm_sums(&a, 0)[b], ==, sum);
+    }
+    g_aligned_free(a.base);
+}
+
+static void test_quantised_alike(void)
+{
+    static const float odd[] = {0.0f, -0.0f, 1e-45f, 1e-38f, 3.6e-37f, 3.8e-37f, 1e-7f, 65504.0f, 3e38f, NAN, INFINITY};
+    GRand *rand = g_rand_new_with_seed((guint32)test_seed() + 11);
+    float x[1024];
+    unsigned n = 0;
+    for (unsigned round = 0; round < 200; round++) {
+        float size = powf(10, (float)g_rand_int_range(rand, -40, 38));
+        for (unsigned i = 0; i < 1024; i++) /* many ties: multiples of a half step */
+            x[i] = size * (round % 2 ? uniform(rand) : (float)g_rand_int_range(rand, -254, 255) / 254.0f);
+        for (unsigned i = 0; i < 8; i++)
+            x[g_rand_int_range(rand, 0, 1024)] = odd[g_rand_int_range(rand, 0, G_N_ELEMENTS(odd))];
+        for (int k = 0; k < 2; k++, n++) {
+            assert_rows(psc_mm_portable(), k, x, 1024);
+#if defined(__x86_64__)
+            if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
+                assert_rows(psc_mm_avx2(), k, x, 1024);
+#endif
+        }
+    }
+    g_assert_cmpuint(n, ==, 400);
+    g_rand_free(rand);
+}
+
 static void test_needs(void)
 {
     struct psc_cpu_needs needs = {.temp = 5, .kept = 6};
@@ -540,6 +622,8 @@ int main(int argc, char **argv)
     add("agrees-on-tiny-and-huge-activations", test_magnitudes, false);
     add("quantises-a-shared-operand-once-until-it-is-written", test_memo, true);
     g_test_add_func("/backends/cpu/matmul/l20-writes-tokens-apart", test_l20);
+    g_test_add_func("/backends/cpu/matmul/a-kept-operand-has-its-stride", test_memo_stride);
+    g_test_add_func("/backends/cpu/matmul/quantises-to-the-bytes-of-the-reference", test_quantised_alike);
     g_test_add_func("/backends/cpu/matmul/needs-are-refused-when-they-overflow", test_needs);
     return g_test_run();
 }

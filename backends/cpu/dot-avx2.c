@@ -1,79 +1,150 @@
 /* Blocks of 32 values with a few tokens: a weight row is read once from memory and multiplied with every token. */
 #include "backends/cpu/dot-avx2.h"
 
-/* `type` is a constant wherever these are inlined. */
+#define AHEAD 1024 /* bytes that are asked of memory before they are multiplied */
 
-/* Four numbers whose sum is that of the products of one block. */
-PSC_INLINE __m128i block32(enum psc_wtype type, const unsigned char *at, const int8_t *x)
+/* `type` is a constant wherever these are inlined. All in vectors of 128 bits: half of a block is one, so that nothing has to
+ * be taken apart, and processors that split 256 bits (where one of these products is bound by its instructions, and
+ * not by memory) have nothing to split. */
+
+/* Bits 0 to 15, or 16 to 31, of four bytes -> 16 in each byte. */
+PSC_INLINE __m128i fifth_bits(__m128i qh, bool second)
 {
-    __m256i xv = psc_load256(x);
-    if (type == PSC_W_Q8_0) {
-        __m256i w = psc_load256(((const struct psc_q8_0 *)(const void *)at)->q);
-        __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(xv, w));
-        return psc_halves(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-    }
-    const struct psc_q4_0 *q40 = (const void *)at;
-    const struct psc_q4_1 *q41 = (const void *)at;
-    const struct psc_q5_0 *q50 = (const void *)at;
-    const struct psc_q5_1 *q51 = (const void *)at;
-    __m256i w = type == PSC_W_Q4_0   ? psc_unpack4(q40->q)
-                : type == PSC_W_Q4_1 ? psc_unpack4(q41->q)
-                : type == PSC_W_Q5_0 ? psc_unpack5(q50->q, q50->qh)
-                                     : psc_unpack5(q51->q, q51->qh);
-    __m256i pairs = _mm256_maddubs_epi16(w, xv);
-    __m128i fours = _mm_add_epi16(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
-    return _mm_madd_epi16(fours, _mm_set1_epi16(1));
+    __m128i spread = _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    __m128i bit = _mm_set1_epi64x((long long)0x8040201008040201ull);
+    if (second)
+        spread = _mm_add_epi8(spread, _mm_set1_epi8(2));
+    __m128i set = _mm_cmpeq_epi8(_mm_and_si128(_mm_shuffle_epi8(qh, spread), bit), bit);
+    return _mm_and_si128(set, _mm_set1_epi8(16));
 }
 
-/* Terms of n <= 4 blocks. */
-PSC_INLINE __m128 terms32(enum psc_wtype type, const unsigned char *at, const int8_t *x, const float *d,
-                          const int16_t *sums, unsigned n)
+PSC_INLINE __m128i half_q8(const int8_t *w, const int8_t *x)
 {
-    uint32_t step = type == PSC_W_Q8_0   ? sizeof(struct psc_q8_0)
-                    : type == PSC_W_Q4_0 ? sizeof(struct psc_q4_0)
-                    : type == PSC_W_Q4_1 ? sizeof(struct psc_q4_1)
-                    : type == PSC_W_Q5_0 ? sizeof(struct psc_q5_0)
-                                         : sizeof(struct psc_q5_1);
-    __m128i zero = _mm_setzero_si128();
-    __m128i s = psc_sums_of_4(block32(type, at, x), n > 1 ? block32(type, at + step, x + 32) : zero,
-                          n > 2 ? block32(type, at + 2 * step, x + 64) : zero,
-                          n > 3 ? block32(type, at + 3 * step, x + 96) : zero);
-    __m128 dx = _mm_load_ps(d), p = _mm_mul_ps(psc_four_f16(at, step, n), dx);
-    __m128i xs = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)sums));
+    __m128i wv = psc_load128(w);
+    __m128i pairs = _mm_maddubs_epi16(_mm_abs_epi8(wv), _mm_sign_epi8(psc_load128(x), wv));
+    return _mm_madd_epi16(pairs, _mm_set1_epi16(1));
+}
+
+/* Q8_0: four, else eight numbers of 16 bits, whose sum is that of the products of one block. */
+PSC_INLINE __m128i block32(enum psc_wtype type, const unsigned char *at, const int8_t *x)
+{
+    if (type == PSC_W_Q8_0) {
+        const int8_t *w = ((const struct psc_q8_0 *)(const void *)at)->q;
+        return _mm_add_epi32(half_q8(w, x), half_q8(w + 16, x + 16));
+    }
+    const struct psc_q5_0 *q50 = (const void *)at;
+    const struct psc_q5_1 *q51 = (const void *)at;
+    const uint8_t *q = type == PSC_W_Q4_0   ? ((const struct psc_q4_0 *)(const void *)at)->q
+                       : type == PSC_W_Q4_1 ? ((const struct psc_q4_1 *)(const void *)at)->q
+                       : type == PSC_W_Q5_0 ? q50->q
+                                            : q51->q;
+    __m128i both = psc_load128(q), low = _mm_and_si128(both, _mm_set1_epi8(15));
+    __m128i high = _mm_and_si128(_mm_srli_epi16(both, 4), _mm_set1_epi8(15));
+    if (type == PSC_W_Q5_0 || type == PSC_W_Q5_1) {
+        __m128i qh = _mm_cvtsi32_si128((int)psc_load_u32(type == PSC_W_Q5_0 ? q50->qh : q51->qh));
+        low = _mm_or_si128(low, fifth_bits(qh, false));
+        high = _mm_or_si128(high, fifth_bits(qh, true));
+    }
+    return _mm_add_epi16(_mm_maddubs_epi16(low, psc_load128(x)), _mm_maddubs_epi16(high, psc_load128(x + 16)));
+}
+
+/* Two sums of what block32 gave for two blocks, in the places 0, 2 and 1, 3. */
+PSC_INLINE __m128i fold_two(__m128i a, __m128i b)
+{
+    __m128i v = _mm_add_epi16(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    return _mm_madd_epi16(v, _mm_set1_epi16(1));
+}
+PSC_INLINE __m128i fold_four(enum psc_wtype type, const __m128i b[4])
+{
+    if (type == PSC_W_Q8_0)
+        return psc_sums_of_4(b[0], b[1], b[2], b[3]);
+    __m128i ab = fold_two(b[0], b[1]), cd = fold_two(b[2], b[3]);
+    return _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+}
+
+PSC_INLINE uint32_t step_of(enum psc_wtype type)
+{
+    return type == PSC_W_Q8_0   ? sizeof(struct psc_q8_0)
+           : type == PSC_W_Q4_0 ? sizeof(struct psc_q4_0)
+           : type == PSC_W_Q4_1 ? sizeof(struct psc_q4_1)
+           : type == PSC_W_Q5_0 ? sizeof(struct psc_q5_0)
+                                : sizeof(struct psc_q5_1);
+}
+
+/* n <= 4 blocks of a row and of a token. */
+struct group {
+    const unsigned char *at;
+    const int8_t *x;
+    const float *d;
+    const int16_t *sums;
+};
+PSC_INLINE void next_group(enum psc_wtype type, struct group *g)
+{
+    g->at += 4 * step_of(type), g->x += 128, g->d += 4, g->sums += 4;
+}
+
+PSC_INLINE void blocks32(enum psc_wtype type, const struct group *g, unsigned n, __m128i ret[4])
+{
+    for (unsigned i = 0; i < 4; i++)
+        ret[i] = i < n ? block32(type, g->at + i * step_of(type), g->x + i * 32) : _mm_setzero_si128();
+}
+
+/* Terms of n <= 4 blocks, from what blocks32 gave. */
+PSC_INLINE __m128 terms32(enum psc_wtype type, const struct group *g, unsigned n, const __m128i blocks[4])
+{
+    __m128i s = fold_four(type, blocks);
+    __m128 dx = _mm_load_ps(g->d), p = _mm_mul_ps(psc_four_f16(g->at, step_of(type), n), dx);
+    __m128i xs = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)g->sums));
     if (type == PSC_W_Q4_0)
         s = _mm_sub_epi32(s, _mm_slli_epi32(xs, 3));
     if (type == PSC_W_Q5_0)
         s = _mm_sub_epi32(s, _mm_slli_epi32(xs, 4));
     __m128 ret = _mm_mul_ps(_mm_cvtepi32_ps(s), p);
     if (type == PSC_W_Q4_1 || type == PSC_W_Q5_1) {
-        __m128 m = _mm_mul_ps(psc_four_f16(at + 2, step, n), dx);
+        __m128 m = _mm_mul_ps(psc_four_f16(g->at + 2, step_of(type), n), dx);
         ret = _mm_add_ps(ret, _mm_mul_ps(_mm_cvtepi32_ps(xs), m));
     }
     return ret;
 }
 
+PSC_INLINE __m128 last32(enum psc_wtype type, const struct group *g, unsigned n)
+{
+    __m128i blocks[4];
+    blocks32(type, g, n, blocks);
+    return terms32(type, g, n, blocks);
+}
+
+/* The terms of a group are folded while the next one is multiplied: its sums are long since there. */
 PSC_INLINE float row32(enum psc_wtype type, const unsigned char *w, const struct psc_mm_acts *a, uint64_t t)
 {
-    uint32_t step = psc_wtype_info(type)->bytes;
-    const int8_t *x = psc_mm_q(a, t);
-    const float *d = psc_mm_d(a, t);
-    const int16_t *sums = psc_mm_sums(a, t);
+    struct group now = {w, psc_mm_q(a, t), psc_mm_d(a, t), psc_mm_sums(a, t)};
     __m128 lanes = _mm_setzero_ps();
-    uint64_t b = 0;
-    for (; b + 4 <= a->blocks; b += 4, w += 4 * step) {
-        _mm_prefetch((const char *)w + 2048, _MM_HINT_T0);
-        _mm_prefetch((const char *)w + 2048 + 64, _MM_HINT_T0);
-        lanes = _mm_add_ps(lanes, terms32(type, w, x + b * 32, d + b, sums + b, 4));
+    if (a->blocks >= 4) {
+        __m128i ready[4];
+        blocks32(type, &now, 4, ready);
+        for (uint64_t left = a->blocks / 4 - 1; left; left--) {
+            struct group next = now;
+            __m128i blocks[4];
+            next_group(type, &next);
+            _mm_prefetch((const char *)next.at + AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)next.at + AHEAD + 64, _MM_HINT_T0);
+            lanes = _mm_add_ps(lanes, terms32(type, &now, 4, ready));
+            blocks32(type, &next, 4, blocks);
+            memcpy(ready, blocks, sizeof ready);
+            now = next;
+        }
+        lanes = _mm_add_ps(lanes, terms32(type, &now, 4, ready));
+        next_group(type, &now);
     }
-    switch (a->blocks - b) {
+    switch (a->blocks % 4) {
     case 1:
-        lanes = _mm_add_ps(lanes, terms32(type, w, x + b * 32, d + b, sums + b, 1));
+        lanes = _mm_add_ps(lanes, last32(type, &now, 1));
         break;
     case 2:
-        lanes = _mm_add_ps(lanes, terms32(type, w, x + b * 32, d + b, sums + b, 2));
+        lanes = _mm_add_ps(lanes, last32(type, &now, 2));
         break;
     case 3:
-        lanes = _mm_add_ps(lanes, terms32(type, w, x + b * 32, d + b, sums + b, 3));
+        lanes = _mm_add_ps(lanes, last32(type, &now, 3));
         break;
     }
     return psc_fold_lanes(lanes);

@@ -20,10 +20,6 @@ PSC_INLINE __m128i psc_sums_of_4(__m128i a, __m128i b, __m128i c, __m128i d)
     __m128i cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
     return _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
 }
-PSC_INLINE __m128i psc_halves(__m256i v)
-{
-    return _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-}
 /* Lanes are laid down as (lane0 + lane2) + (lane1 + lane3). */
 PSC_INLINE float psc_fold_lanes(__m128 lanes)
 {
@@ -36,11 +32,8 @@ PSC_INLINE __m128 psc_four_f16(const unsigned char *at, uint32_t step, unsigned 
     uint16_t h[4] = {0};
     for (unsigned i = 0; i < n; i++)
         memcpy(&h[i], at + i * step, 2);
-    __m128i v = _mm_cvtsi32_si128(h[0]);
-    v = _mm_insert_epi16(v, h[1], 1);
-    v = _mm_insert_epi16(v, h[2], 2);
-    v = _mm_insert_epi16(v, h[3], 3);
-    return _mm_cvtph_ps(v);
+    uint64_t four = (uint64_t)h[0] | (uint64_t)h[1] << 16 | (uint64_t)h[2] << 32 | (uint64_t)h[3] << 48;
+    return _mm_cvtph_ps(_mm_set_epi64x(0, (long long)four));
 }
 /* Rows that stay in the first cache while all tokens pass. */
 static inline uint64_t psc_rows_near(const struct psc_mm_job *job)

@@ -15,10 +15,12 @@ PSC_INLINE __m256 eight(enum psc_wtype type, const unsigned char *w, uint64_t i)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
 }
 
-/* n values, a multiple of 8, of four rows and `tokens` tokens into lanes[token][row]. */
-PSC_INLINE void tile(enum psc_wtype type, const unsigned char *const *w, const float *x, uint64_t x_stride,
-                     unsigned tokens, uint64_t n, __m256 (*lanes)[ROWS])
+/* n values, a multiple of 8, of four rows and `tokens` tokens into lanes[token][row]. `ahead` bytes behind what is read
+ * lies what will be read soon; only a single token is so fast that this has to be said. */
+PSC_INLINE void tile(enum psc_wtype type, const unsigned char *const *w, uint64_t ahead, const float *x,
+                     uint64_t x_stride, unsigned tokens, uint64_t n, __m256 (*lanes)[ROWS])
 {
+    uint64_t size = type == PSC_W_F32 ? 4 : 2;
     __m256 acc[3][ROWS];
     for (unsigned t = 0; t < tokens; t++)
         for (unsigned r = 0; r < ROWS; r++)
@@ -26,6 +28,8 @@ PSC_INLINE void tile(enum psc_wtype type, const unsigned char *const *w, const f
     for (uint64_t i = 0; i < n; i += PSC_MM_WIDE)
         for (unsigned r = 0; r < ROWS; r++) {
             __m256 v = eight(type, w[r], i);
+            if (tokens == 1)
+                _mm_prefetch((const char *)w[r] + i * size + ahead, _MM_HINT_T0);
             for (unsigned t = 0; t < tokens; t++)
                 acc[t][r] = _mm256_add_ps(acc[t][r], _mm256_mul_ps(v, _mm256_loadu_ps(x + t * x_stride + i)));
         }
@@ -54,31 +58,60 @@ static float fold_wide(__m256 lanes)
     return psc_fold_lanes(four);
 }
 
+/* Where four rows of a chunk are: in the weight, or decoded for all tokens of a batch. */
+struct rows {
+    const unsigned char *at[ROWS];
+    uint64_t ahead; /* see tile */
+};
+
+PSC_INLINE void tiles(enum psc_wtype type, const struct rows *w, const float *x, uint64_t x_stride, uint64_t tokens,
+                      uint64_t n, __m256 (*lanes)[ROWS])
+{
+    uint64_t t = 0;
+    for (; t + 3 <= tokens; t += 3)
+        tile(type, w->at, w->ahead, x + t * x_stride, x_stride, 3, n, lanes + t);
+    if (tokens - t == 2)
+        tile(type, w->at, w->ahead, x + t * x_stride, x_stride, 2, n, lanes + t);
+    else if (tokens - t == 1)
+        tile(type, w->at, w->ahead, x + t * x_stride, x_stride, 1, n, lanes + t);
+}
+
+PSC_INLINE void widen(enum psc_wtype type, struct rows *w, uint64_t n, float (*wide)[CHUNK])
+{
+    for (unsigned r = 0; r < ROWS; r++) {
+        for (uint64_t i = 0; i < n; i += PSC_MM_WIDE)
+            _mm256_storeu_ps(wide[r] + i, eight(type, w->at[r], i));
+        w->at[r] = (const unsigned char *)wide[r];
+    }
+}
+
 /* Rows o to o + 3 (those under hi are stored), tokens [from, from + n), n <= BATCH. */
 PSC_INLINE void four_rows(enum psc_wtype type, const struct psc_mm_job *job, uint64_t o, uint64_t hi, uint64_t from,
                           uint64_t n)
 {
     __m256 lanes[BATCH][ROWS];
+    float wide[ROWS][CHUNK];
     uint64_t size = type == PSC_W_F32 ? 4 : 2;
+    struct rows w = {.ahead = job->row_bytes < 4096 ? ROWS * job->row_bytes : 1024}; /* the next rows, or further on */
     for (uint64_t t = 0; t < n; t++)
         for (unsigned r = 0; r < ROWS; r++)
             lanes[t][r] = _mm256_setzero_ps();
     for (uint64_t i = 0; i < job->in; i += CHUNK) {
-        uint64_t m = job->in - i < CHUNK ? job->in - i : CHUNK, whole = m - m % PSC_MM_WIDE, t = 0;
+        uint64_t m = job->in - i < CHUNK ? job->in - i : CHUNK, whole = m - m % PSC_MM_WIDE;
         const float *x = job->x + from * job->x_stride + i;
-        const unsigned char *w[ROWS];
-        for (unsigned r = 0; r < ROWS; r++)
-            w[r] = job->w + (o + r < hi ? o + r : o) * job->row_bytes + i * size;
-        for (; t + 3 <= n; t += 3)
-            tile(type, w, x + t * job->x_stride, job->x_stride, 3, whole, lanes + t);
-        if (n - t == 2)
-            tile(type, w, x + t * job->x_stride, job->x_stride, 2, whole, lanes + t);
-        else if (n - t == 1)
-            tile(type, w, x + t * job->x_stride, job->x_stride, 1, whole, lanes + t);
-        for (unsigned r = 0; r < ROWS; r++)
-            w[r] += whole * size;
+        const unsigned char *end[ROWS];
+        for (unsigned r = 0; r < ROWS; r++) {
+            w.at[r] = job->w + (o + r < hi ? o + r : o) * job->row_bytes + i * size;
+            end[r] = w.at[r] + whole * size;
+        }
+        if (type != PSC_W_F32 && n > 3) {
+            widen(type, &w, whole, wide);
+            tiles(PSC_W_F32, &w, x, job->x_stride, n, whole, lanes);
+        } else {
+            tiles(type, &w, x, job->x_stride, n, whole, lanes);
+        }
         if (whole < m)
-            rest(type, w, x + whole, job->x_stride, n, m - whole, lanes);
+            rest(type, end, x + whole, job->x_stride, n, m - whole, lanes);
     }
     for (uint64_t t = 0; t < n; t++)
         for (unsigned r = 0; r < ROWS && o + r < hi; r++)

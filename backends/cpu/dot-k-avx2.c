@@ -1,10 +1,24 @@
 /* Blocks of 256 values with a few tokens. */
 #include "backends/cpu/dot-avx2.h"
 
-/* 16-bit scale of group g of a q4_K or q5_K block in every place; `scales` has the eight bytes twice. */
-PSC_INLINE __m256i spread_scale(__m256i scales, int g)
+#define AHEAD 2048 /* bytes that are asked of memory before they are multiplied */
+
+/* The 16-bit scale number i of 8 in every place. */
+PSC_INLINE __m128i spread_scale(__m128i scales, int i)
 {
-    return _mm256_shuffle_epi8(scales, _mm256_set1_epi16((short)(0x8000 | g)));
+    return _mm_shuffle_epi8(scales, _mm_set1_epi16((short)((2 * i + 1) << 8 | 2 * i)));
+}
+
+/* 16 values of group g of a q4_K or q5_K block: half 0 or 1 of its 32. */
+PSC_INLINE __m128i half_k45(enum psc_wtype type, const uint8_t *q, const uint8_t *qh, int g, int half)
+{
+    __m128i w = psc_load128(q + g / 2 * 32 + half * 16);
+    w = _mm_and_si128(g & 1 ? _mm_srli_epi16(w, 4) : w, _mm_set1_epi8(15));
+    if (type == PSC_W_Q4_K)
+        return w;
+    __m128i high = psc_load128(qh + half * 16);
+    high = g < 4 ? _mm_slli_epi16(high, 4 - g) : _mm_srli_epi16(high, g - 4);
+    return _mm_or_si128(w, _mm_and_si128(high, _mm_set1_epi8(16)));
 }
 
 /* Numbers whose sum is S of one block; *mins: four whose sum is M. */
@@ -13,31 +27,45 @@ PSC_INLINE __m128i block_k45(enum psc_wtype type, const unsigned char *at, const
 {
     const struct psc_q4_k *q4 = (const void *)at;
     const struct psc_q5_k *q5 = (const void *)at;
+    const uint8_t *q = type == PSC_W_Q4_K ? q4->q : q5->q;
     __m128i both = psc_k_scales_avx2(type == PSC_W_Q4_K ? q4->scales : q5->scales);
-    __m256i scales = _mm256_broadcastsi128_si256(both), acc = _mm256_setzero_si256();
+    __m128i scales = _mm_cvtepu8_epi16(both), acc = _mm_setzero_si128();
+#pragma GCC unroll 8
     for (int g = 0; g < 8; g++) {
-        __m256i w = type == PSC_W_Q4_K ? psc_unpack4_k(q4->q, g) : psc_unpack5_k(q5->q, q5->qh, g);
-        __m256i pairs = _mm256_maddubs_epi16(w, psc_load256(x + g * 32));
-        acc = _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, spread_scale(scales, g)));
+        __m128i a = _mm_maddubs_epi16(half_k45(type, q, q5->qh, g, 0), psc_load128(x + g * 32));
+        __m128i b = _mm_maddubs_epi16(half_k45(type, q, q5->qh, g, 1), psc_load128(x + g * 32 + 16));
+        acc = _mm_add_epi32(acc, _mm_madd_epi16(_mm_add_epi16(a, b), spread_scale(scales, g)));
     }
     *mins = _mm_madd_epi16(_mm_cvtepu8_epi16(_mm_srli_si128(both, 8)), psc_load128(sums));
-    return psc_halves(acc);
+    return acc;
+}
+
+/* Values 16 i to 16 i + 15 of a q6_K block. */
+PSC_INLINE __m128i sixteen_k6(const struct psc_q6_k *b, int i)
+{
+    int half = i / 8, part = i % 8 / 2, side = i % 2 * 16;
+    __m128i low = psc_load128(b->ql + half * 64 + part % 2 * 32 + side), high = psc_load128(b->qh + half * 32 + side);
+    low = _mm_and_si128(part >= 2 ? _mm_srli_epi16(low, 4) : low, _mm_set1_epi8(15));
+    high = part == 0   ? _mm_slli_epi16(high, 4)
+           : part == 1 ? _mm_slli_epi16(high, 2)
+           : part == 2 ? high
+                       : _mm_srli_epi16(high, 2);
+    return _mm_or_si128(low, _mm_and_si128(high, _mm_set1_epi8(48)));
 }
 
 PSC_INLINE __m128i block_k6(const unsigned char *at, const int8_t *x, const int16_t *sums16)
 {
     const struct psc_q6_k *q6 = (const void *)at;
-    __m256i scales = _mm256_cvtepi8_epi16(psc_load128(q6->scales)), acc = _mm256_setzero_si256();
-    __m256i halves[2] = {_mm256_permute2x128_si256(scales, scales, 0x00), _mm256_permute2x128_si256(scales, scales, 0x11)};
-    for (int g = 0; g < 8; g++) {
-        int a = g % 4 * 4; /* byte of the scale of the first 16 values; the next two bytes are that of the others */
-        __m256i pick = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_set1_epi16((short)((a + 1) << 8 | a))),
-                                               _mm_set1_epi16((short)((a + 3) << 8 | (a + 2))), 1);
-        __m256i pairs = _mm256_maddubs_epi16(psc_unpack6_k(q6, g), psc_load256(x + g * 32));
-        acc = _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_shuffle_epi8(halves[g / 4], pick)));
+    __m128i bytes = psc_load128(q6->scales), acc = _mm_setzero_si128();
+    __m128i scales[2] = {_mm_cvtepi8_epi16(bytes), _mm_cvtepi8_epi16(_mm_srli_si128(bytes, 8))};
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        __m128i pairs = _mm_maddubs_epi16(sixteen_k6(q6, i), psc_load128(x + i * 16));
+        acc = _mm_add_epi32(acc, _mm_madd_epi16(pairs, spread_scale(scales[i / 8], i % 8)));
     }
-    __m256i offset = _mm256_madd_epi16(scales, psc_load256(sums16));
-    return psc_halves(_mm256_sub_epi32(acc, _mm256_slli_epi32(offset, 5)));
+    __m128i offset = _mm_add_epi32(_mm_madd_epi16(scales[0], psc_load128(sums16)),
+                                   _mm_madd_epi16(scales[1], psc_load128(sums16 + 8)));
+    return _mm_sub_epi32(acc, _mm_slli_epi32(offset, 5));
 }
 
 /* Terms of n <= 4 blocks. */
@@ -81,6 +109,8 @@ PSC_INLINE float row_k(enum psc_wtype type, const unsigned char *w, const struct
     for (uint64_t b = 0; b < a->blocks; b += 4) {
         unsigned n = a->blocks - b < 4 ? (unsigned)(a->blocks - b) : 4;
         const unsigned char *at = w + b * step;
+        for (unsigned ahead = 0; ahead < 4 * step; ahead += 64)
+            _mm_prefetch((const char *)at + AHEAD + ahead, _MM_HINT_T0);
         __m128 terms = type == PSC_W_Q6_K ? terms_k6(at, x + b * 256, d + b, sums + b * per, n)
                                           : terms_k45(type, at, x + b * 256, d + b, sums + b * per, n);
         lanes = _mm_add_ps(lanes, terms);

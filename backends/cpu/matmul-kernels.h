@@ -18,8 +18,8 @@
  * vector width give the same bits.
  *
  * Bounds, with |x| <= 127 (psc_quantise_* never gives -128: |x| (127 / amax) (1 + 2^-24)^2 rounds to at most 127):
- *   S of 32 values <= 32 * 128 * 127 = 520,192 and d dx are exact in f32; M <= 256 * 63 * 127 and |S| of q6_K <=
- *   256 * 128 * 32 * 127 = 133,169,152 fit int32 (q4_K, q5_K stay under 256 * 63 * 31 * 127 = 63,496,... too).
+ *   |S| of 32 values <= 32 * 128 * 127 = 520,192 and d dx (11 bits each) are exact in f32; S of 256 values fits int32:
+ *   256 * 63 * 31 * 127 = 63,495,936 for q4_K and q5_K, 256 * 128 * 32 * 127 = 133,169,152 for q6_K.
  *   Pairs of bytes summed in 16 bits (saturating!): 2 * 128 * 127 = 32,512 for q8_0 with the magnitude of the weight as the
  *   unsigned factor; 2 * 15 * 127 * 8 = 30,480: eight pairs of a 4-bit type; 2 * 31 * 127 * 4 = 31,496: four of a 5-bit
  *   type; 2 * 63 * 127 * 2 = 32,004: two of q6_K. None saturates.

@@ -16,6 +16,9 @@ struct piece {
     float (*lanes)[PSC_TILE_QUAD][PSC_MM_PANEL];
 };
 
+/* The value is in a register here: without this the compiler puts off additions until products have to be spilled. */
+#define SETTLED(v) __asm__("" : "+x"(v))
+
 PSC_INLINE __m256i spread(const void *at)
 {
     return _mm256_set1_epi32((int)psc_load_u32(at));
@@ -25,14 +28,17 @@ PSC_INLINE __m256i spread(const void *at)
 PSC_INLINE void add_words(const int16_t *w, const unsigned char *x, unsigned n, unsigned vectors,
                           __m256i (*acc)[VECTORS])
 {
+#pragma GCC unroll 16
     for (unsigned i = 0; i < n; i += 2, x += 4 * PSC_MM_PANEL) {
         __m256i xv[VECTORS];
         for (unsigned v = 0; v < vectors; v++)
             xv[v] = psc_load256(x + 32 * v);
         for (unsigned r = 0; r < PSC_TILE_QUAD; r++) {
             __m256i wv = spread(w + r * PSC_TILE_VALUES + i);
-            for (unsigned v = 0; v < vectors; v++)
+            for (unsigned v = 0; v < vectors; v++) {
                 acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(wv, xv[v]));
+                SETTLED(acc[r][v]);
+            }
         }
     }
 }
@@ -41,6 +47,7 @@ PSC_INLINE void add_words(const int16_t *w, const unsigned char *x, unsigned n, 
 PSC_INLINE void sum_bytes(const uint8_t *w, const unsigned char *x, unsigned n, unsigned vectors,
                           __m256i (*acc)[VECTORS])
 {
+#pragma GCC unroll 16
     for (unsigned i = 0; i < n; i += 4, x += 4 * PSC_MM_PANEL) {
         __m256i xv[VECTORS];
         for (unsigned v = 0; v < vectors; v++)
@@ -50,6 +57,7 @@ PSC_INLINE void sum_bytes(const uint8_t *w, const unsigned char *x, unsigned n, 
             for (unsigned v = 0; v < vectors; v++) {
                 __m256i pairs = _mm256_maddubs_epi16(wv, xv[v]);
                 acc[r][v] = i ? _mm256_add_epi16(acc[r][v], pairs) : pairs;
+                SETTLED(acc[r][v]);
             }
         }
     }
