@@ -154,10 +154,216 @@ static void test_same_values(void)
     g_assert_cmpuint(compared, >, 10 * SEEDS);
 }
 
+/* ---- plans of other shapes --------------------------------------------------------------------------------------------- */
+
+/* Every value of a backend in one large buffer, at an offset of its own: fewer and larger buffers than a pool has. */
+static enum psc_status plan_arena(struct psc_arena *arena, const struct psc_graph *graph, const struct psc_plan_options *options,
+                                  struct psc_plan **ret, struct psc_error *reterr)
+{
+    struct psc_plan_options plain = *options;
+    struct psc_plan *plan;
+    plain.pool = NULL; /* it knows nothing of pools: the session finds buffers for it */
+    enum psc_status status = psc_planner_find("naive")->plan(arena, graph, &plain, &plan, reterr);
+    if (status)
+        return status;
+    struct psc_place *places = psc_arena_alloc(arena, graph->n, sizeof *places);
+    struct psc_buffer *buffers = psc_arena_alloc0(arena, plan->buffer_n + graph->backend_n, sizeof *buffers);
+    uint64_t *at = psc_arena_alloc0(arena, plan->buffer_n, sizeof *at);
+    memcpy(places, plan->places, graph->n * sizeof *places);
+    memcpy(buffers + graph->backend_n, plan->buffers, plan->buffer_n * sizeof *buffers);
+    uint32_t kept = graph->backend_n, *moved = psc_arena_alloc(arena, plan->buffer_n, sizeof *moved);
+    for (uint32_t b = 0; b < plan->buffer_n; b++) {
+        const struct psc_buffer *old = &plan->buffers[b];
+        bool own = old->role == PSC_ROLE_PERSISTENT || old->role == PSC_ROLE_STAGING;
+        moved[b] = own ? kept : old->backend;
+        at[b] = own ? 0 : buffers[old->backend].bytes;
+        if (own)
+            buffers[kept++] = *old;
+        else
+            buffers[old->backend].bytes += old->bytes;
+    }
+    for (uint8_t k = 0; k < graph->backend_n; k++) {
+        buffers[k].backend = k;
+        buffers[k].name = "arena";
+        buffers[k].role = PSC_ROLE_POOL;
+        buffers[k].bytes += 64; /* a backend of which the graph has nothing but views */
+    }
+    for (psc_node i = 0; i < graph->n; i++)
+        if (places[i].buffer != PSC_NONE) {
+            places[i].offset += at[places[i].buffer];
+            places[i].buffer = moved[places[i].buffer];
+        }
+    struct psc_copy *copies = psc_arena_alloc(arena, plan->copy_n, sizeof *copies);
+    uint32_t *k = psc_arena_alloc(arena, plan->layer_n, sizeof *k), *v = psc_arena_alloc(arena, plan->layer_n, sizeof *v);
+    for (uint32_t c = 0; c < plan->copy_n; c++) {
+        copies[c] = plan->copies[c];
+        copies[c].buffer = moved[copies[c].buffer];
+    }
+    for (uint32_t layer = 0; layer < plan->layer_n; layer++) {
+        k[layer] = plan->region_k[layer] == PSC_NONE ? PSC_NONE : moved[plan->region_k[layer]];
+        v[layer] = plan->region_v[layer] == PSC_NONE ? PSC_NONE : moved[plan->region_v[layer]];
+    }
+    plan->planner = "arena";
+    plan->places = places;
+    plan->buffers = buffers;
+    plan->buffer_n = kept;
+    plan->copies = copies;
+    plan->region_k = k;
+    plan->region_v = v;
+    *ret = plan;
+    return PSC_OK;
+}
+static const struct psc_planner arena_planner = {"arena", "one buffer a backend", plan_arena};
+
+static void test_one_large_buffer(void)
+{
+    uint64_t first = test_seed();
+    uint32_t compared = 0;
+    for (uint64_t seed = first; seed < first + SEEDS / 2; seed++) {
+        struct made m = make(seed);
+        struct psc_session_options arena = varied(seed), naive = varied(seed);
+        arena.planner = &arena_planner;
+        naive.planner = psc_planner_find("naive");
+        struct psc_session *s[2] = {run_session(&arena), run_session(&naive)};
+        struct run_heard heard[2];
+        for (int k = 0; k < 2; k++) {
+            run_listen(&heard[k], true);
+            run_use(s[k], m.g, 1);
+            run_fill_all(s[k], seed, CONTEXT);
+            run_execute(s[k], &heard[k].sink);
+        }
+        char *difference = run_compare(&heard[0]);
+        if (difference)
+            g_error("seed %" G_GUINT64_FORMAT ": %s", seed, difference);
+        compared += compare_values(m.g, &heard[0], &heard[1], seed);
+        for (int k = 0; k < 2; k++) {
+            run_heard_release(&heard[k]);
+            psc_session_free(s[k]);
+        }
+        psc_arena_release(&m.arena);
+    }
+    g_assert_cmpuint(compared, >, SEEDS);
+}
+
+/* ---- the life of a session ------------------------------------------------------------------------------------------------- */
+
+struct known { psc_address at; uint64_t bytes; uint32_t generation; enum psc_role role; };
+
+/* Ids, addresses and sizes stay; generations only grow; no two buffers share a byte. */
+static void check_pools(struct psc_session *s, GArray **known)
+{
+    for (uint32_t b = 0; b < psc_session_backend_n(s); b++) {
+        uint32_t n = psc_session_buffer_n(s, b);
+        g_assert_cmpuint(n, >=, known[b]->len);
+        for (uint32_t id = 0; id < n; id++) {
+            struct psc_pool_buffer now;
+            psc_session_buffer(s, b, id, &now);
+            g_assert_cmpuint(now.id, ==, id);
+            if (id < known[b]->len) {
+                struct known *old = &g_array_index(known[b], struct known, id);
+                g_assert_cmpuint(now.at, ==, old->at);
+                g_assert_cmpuint(now.bytes, ==, old->bytes);
+                g_assert_cmpint(now.role, ==, old->role);
+                g_assert_cmpuint(now.generation, >=, old->generation);
+                old->generation = now.generation;
+                continue;
+            }
+            struct known fresh = {now.at, now.bytes, now.generation, now.role};
+            for (uint32_t k = 0; k < known[b]->len; k++) {
+                const struct known *other = &g_array_index(known[b], struct known, k);
+                g_assert_true(now.at >= other->at + other->bytes || other->at >= now.at + now.bytes);
+            }
+            g_array_append_val(known[b], fresh);
+        }
+    }
+}
+
+/* No buffer serves as two of the plan's. */
+static void check_mapping(const struct psc_session *s)
+{
+    const struct psc_plan *plan = psc_session_plan(s);
+    for (uint32_t b = 0; b < plan->buffer_n; b++)
+        for (uint32_t c = b + 1; c < plan->buffer_n; c++)
+            g_assert_true(plan->buffers[b].backend != plan->buffers[c].backend || plan->buffers[b].id != plan->buffers[c].id);
+}
+
+enum { GRAPHS = 12, TURNS = 60 };
+
+static void live(uint64_t seed)
+{
+    struct made m[GRAPHS];
+    struct random_graph_options options = random_graph_all;
+    struct psc_session_options pool = varied(seed), naive = varied(seed);
+    struct psc_error error = {0};
+    uint64_t random = seed;
+    GArray *known[3];
+    naive.planner = psc_planner_find("naive");
+    options.backends = 1; /* a layer stays on its backend */
+    for (uint32_t k = 0; k < GRAPHS; k++) {
+        options.nodes = 8 + k * 3;
+        m[k] = (struct made){0};
+        m[k].g = random_graph(&m[k].arena, seed * GRAPHS + k, &options);
+    }
+    for (uint32_t b = 0; b < 3; b++)
+        known[b] = g_array_new(FALSE, FALSE, sizeof(struct known));
+    double_reset();
+    double_control.mix = true;
+    struct psc_session *s = run_session(&pool), *fresh = run_session(&naive);
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        uint32_t k = (uint32_t)(psc_random_next(&random) % GRAPHS), times = 1 + (uint32_t)(psc_random_next(&random) % 3);
+        struct psc_graph_key key = run_key(k);
+        if (psc_random_next(&random) % 4 == 0) { /* the device has no room: as if nothing had been asked */
+            const struct psc_graph *before = psc_session_graph(s);
+            double_control.fail_alloc = (long)(psc_random_next(&random) % 3);
+            if (psc_session_use(s, &key, run_build_cb, m[k].g, &error))
+                g_assert_true(psc_session_graph(s) == before);
+            double_control.fail_alloc = -1;
+            check_pools(s, known);
+        }
+        run_use(s, m[k].g, k);
+        run_use(fresh, m[k].g, k);
+        check_pools(s, known);
+        check_mapping(s);
+        for (uint32_t t = 0; t < times; t++) {
+            struct run_heard heard[2];
+            run_listen(&heard[0], true);
+            run_listen(&heard[1], true);
+            run_fill_all(s, seed + turn + t, CONTEXT);
+            run_fill_all(fresh, seed + turn + t, CONTEXT);
+            run_execute(s, &heard[0].sink);
+            run_execute(fresh, &heard[1].sink);
+            compare_values(m[k].g, &heard[0], &heard[1], seed);
+            run_heard_release(&heard[0]);
+            run_heard_release(&heard[1]);
+        }
+        compare_rows(s, fresh);
+    }
+    struct psc_session_counters c;
+    psc_session_counters(s, &c);
+    g_assert_cmpuint(c.builds, >=, GRAPHS / 2);
+    g_assert_cmpuint(c.reuses, >, 0);
+    psc_session_free(s);
+    psc_session_free(fresh);
+    for (uint32_t b = 0; b < 3; b++)
+        g_array_free(known[b], TRUE);
+    for (uint32_t k = 0; k < GRAPHS; k++)
+        psc_arena_release(&m[k].arena);
+}
+
+static void test_long_lives(void)
+{
+    uint64_t first = test_seed();
+    g_test_message("seeds from %" G_GUINT64_FORMAT, first);
+    for (uint64_t seed = first; seed < first + 6; seed++)
+        live(seed);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/run/session/random/the-record-of-a-run-is-the-story-of-its-plan", test_recorded_as_planned);
     g_test_add_func("/run/session/random/every-value-is-what-it-is-with-a-fresh-buffer-for-each", test_same_values);
+    g_test_add_func("/run/session/random/plans-with-fewer-and-larger-buffers-bind-as-well", test_one_large_buffer);
+    g_test_add_func("/run/session/random/ids-addresses-and-sizes-never-change-in-a-long-life", test_long_lives);
     return g_test_run();
 }
