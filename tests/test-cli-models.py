@@ -48,6 +48,23 @@ def the_published_decode_comes_out_byte_for_byte():
 
 
 @test
+def the_bundled_samples_have_the_same_graphs():
+    for name in ('qwen2.5-0.5b-metal.json', 'qwen2.5-0.5b-per-node.json'):
+        for phase in ('prefill', 'decode'):
+            args = ('--phase', phase, '--format', 'minfer-graph')
+            same(exported('--preset', 'qwen2.5-0.5b', '--tokens', 2, *args), exported(sample('samples/' + name), *args), name)
+
+
+@test
+def a_trace_of_a_preset_opens_again():
+    good('export', '--preset', 'tiny-qwen3', '--format', 'minfer-trace', '-o', path('t.json'))
+    a, b = good('info', path('t.json'), '--json').json, good('info', '--preset', 'tiny-qwen3', '--json').json
+    equal([(p['kind'], p['nodes'], p['edges'], p['steps']) for p in a['phases']],
+          [(p['kind'], p['nodes'], p['edges'], 0) for p in b['phases']])
+    equal(a['model'], b['model'])
+
+
+@test
 def pretty_graphs_have_the_published_lengths():
     lengths = {('qwen2.5-0.5b', 'cpu', 'prefill'): 175414, ('qwen2.5-0.5b', 'deferred', 'prefill'): 176294,
                ('qwen2.5-0.5b', 'deferred', 'decode'): 125392, ('qwen3-0.6b', 'deferred', 'prefill'): 229057,

@@ -40,7 +40,10 @@ static uint32_t take(struct naive *naive, psc_node i, uint64_t bytes, enum psc_r
 {
     struct psc_sketch *sketch = &naive->sketch;
     uint8_t backend = sketch->digest.nodes[i].backend;
-    uint32_t list = psc_slots_list(&naive->idle, slot_backend(backend), bytes), item;
+    uint32_t list, item;
+    if (!sketch->options.pool)
+        return psc_sketch_add_buffer(sketch, bytes, backend, role);
+    list = psc_slots_list(&naive->idle, slot_backend(backend), bytes);
     if (list == PSC_NONE)
         return PSC_NONE;
     item = psc_slots_take(&naive->idle, slot_backend(backend), list);

@@ -103,7 +103,8 @@ static bool take(struct pool *pool, psc_node node, int32_t at, uint64_t bytes, e
         return false;
     idle = pool->slots.lists[list].n;
     made = pool->slots.lists[list].made;
-    if ((!idle || !pool->h5) && !psc_budget_allows(&pool->budget, node, pool->nodes[node].backend, bytes))
+    if (pool->budget.any && (!idle || !pool->h5) &&
+        !psc_budget_allows(&pool->budget, node, pool->nodes[node].backend, bytes))
         return false;
     place->buffer = psc_slots_take(&pool->slots, backend, list);
     if (place->buffer != PSC_NONE) {
