@@ -50,9 +50,9 @@ static void test_kv_document(void)
     g_assert_cmpstr(error.text, ==, "");
     g_assert_cmpstr(doc->format, ==, "memplan-kv");
     g_assert_cmpuint(doc->phase_n, ==, 1);
-    g_assert_cmpstr(doc->phases[0].kind, ==, "kv");
+    g_assert_cmpstr(doc->phases[0].kind, ==, "cache");
     g_assert_null(doc->phases[0].graph);
-    g_assert_cmpuint(report.n, ==, 2); /* what is wrong in the scenario is told, and opens all the same */
+    g_assert_cmpuint(report.n, ==, 1); /* the op that failed; what the checker finds is a finding */
     g_assert_cmpuint(report.fault_n, ==, 0);
     struct psc_analysis *a = analysis_of(doc, 0);
     g_assert_cmpuint(a->check.finding_n, ==, 1);
@@ -60,8 +60,8 @@ static void test_kv_document(void)
     g_assert_nonnull(strstr(psc_text_str(&words), "op 0: store positions 0..3"));
     psc_text_clear(&words);
     psc_explain_finding(&words, a, &a->check.findings[0]);
-    g_assert_cmpstr(psc_text_str(&words), ==, "op 5: attend from position 2 to 4 rows reads 8 B of cell 3, which holds what is "
-                                              "left of a row that was removed (z, position 2).");
+    g_assert_cmpstr(psc_text_str(&words), ==, "op 5: attend to rows 0..3 reads 8 B of cell 3, which holds what is "
+                                              "left of a row that is gone (z, position 2).");
     psc_text_release(&words);
     psc_analysis_free(a);
     psc_doc_free(doc);

@@ -192,7 +192,7 @@ static void test_attend(void)
     play_kv(&p, 8, 0, ARRAY(ops));
     static const uint32_t rows[] = {1, 4, 5};
     g_assert_cmpmem(p.kv.unwritten, p.kv.unwritten_n * sizeof *rows, rows, sizeof rows);
-    g_assert_true(said(&p, "3 of rows 0..5 hold nothing, the first is row 1 (it was removed)"));
+    g_assert_true(said(&p, "3 of rows 0..5 hold nothing, the first is row 1 (its row is gone)"));
     struct psc_check check = check_of(&p);
     g_assert_cmpuint(check.finding_n, ==, 3);
     for (uint32_t i = 0; i < 3; i++) {

@@ -63,7 +63,7 @@ static const struct {
                             struct psc_scenario_answer *ret, struct psc_error *reterr);
     const char *kind; /* of the phase */
 } formats[PSC_SCENARIO_N] = {
-    [PSC_SCENARIO_KV] = {"memplan-kv", read_kv, play_kv, "kv"},
+    [PSC_SCENARIO_KV] = {"memplan-kv", read_kv, play_kv, "cache"},
     [PSC_SCENARIO_SCHED] = {"memplan-sched", read_sched, play_sched, "queues"},
     [PSC_SCENARIO_CAPTURE] = {"memplan-replay", read_capture, play_capture, "capture"},
     [PSC_SCENARIO_ARENA] = {"memplan-arena", NULL, NULL, "arena"},
@@ -216,7 +216,8 @@ enum psc_status psc_scenario_load(struct psc_doc *doc, const char *bytes, size_t
     if (!status)
         status = psc_scenario_play(&doc->arena, &s, &report, &a, reterr);
     for (size_t i = 0; !status && i < report.n; i++) /* what is wrong in the scenario is not wrong with the file */
-        psc_report_add(&doc->report, PSC_WARNING, 0, 0, UINT64_MAX, "%s", report.items[i].text);
+        if (report.items[i].level != PSC_NOTE)
+            psc_report_add(&doc->report, PSC_WARNING, 0, 0, UINT64_MAX, "%s", report.items[i].text);
     psc_report_release(&report);
     if (status)
         return status;

@@ -44,7 +44,13 @@ static const char *kind_style(PscWorkspace *ws G_GNUC_UNUSED, uint32_t row G_GNU
 
 static void victim_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    psc_add_node(out, psc_workspace_study(ws), finding(ws, row)->victim);
+    const PscStudy *study = psc_workspace_study(ws);
+    const struct psc_finding *f = finding(ws, row);
+    char label[96];
+    if (f->victim == PSC_NONE && study->analysis->story->titles)
+        psc_text_add(out, psc_value_label(study->analysis->story, study->graph, f->victim_value, label, sizeof label));
+    else
+        psc_add_node(out, study, f->victim);
 }
 
 static void writer_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
@@ -53,14 +59,14 @@ static void writer_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
     if (f->writer == PSC_NONE && f->writer_value == PSC_NONE)
         psc_text_add(out, "nobody");
     else
-        psc_add_node(out, psc_workspace_study(ws), f->writer);
+        psc_add_actor(out, psc_workspace_study(ws), f->writer, f->position);
 }
 
 static void reader_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
     const struct psc_finding *f = finding(ws, row);
-    if (f->reader_kind == PSC_READER_NODE)
-        psc_add_node(out, psc_workspace_study(ws), f->reader);
+    if (f->reader_kind == PSC_READER_NODE || psc_workspace_study(ws)->analysis->story->titles)
+        psc_add_actor(out, psc_workspace_study(ws), f->reader, f->read_position);
     else
         psc_text_add(out, psc_reader_name(f->reader_kind));
 }

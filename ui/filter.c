@@ -80,6 +80,16 @@ static bool contains(const char *text, const char *word)
     return found;
 }
 
+bool psc_filter_text(const PscFilter *filter, const char *text)
+{
+    for (guint i = 0; i < filter->terms->len; i++) {
+        const struct term *term = &g_array_index(filter->terms, struct term, i);
+        if ((!term->key && contains(text, term->word)) == term->must_not)
+            return false;
+    }
+    return true;
+}
+
 static bool equals(const char *text, const char *word)
 {
     return text && g_ascii_strcasecmp(text, word) == 0;

@@ -18,5 +18,6 @@ void psc_filter_free(PscFilter *filter);
 bool psc_filter_is_empty(const PscFilter *filter);
 bool psc_filter_node(const PscFilter *filter, const PscStudy *study, psc_node node);
 bool psc_filter_buffer(const PscFilter *filter, const PscStudy *study, uint32_t buffer);
+bool psc_filter_text(const PscFilter *filter, const char *text); /* words are looked for in it; keys match nothing */
 
 #endif

@@ -3,10 +3,26 @@
 #include "core/debug/explain.h"
 #include "ui/tables.h"
 
-static void who(PscCard *card, const PscStudy *study, const struct psc_finding *f)
+/* Steps that are no nodes: commands of queues, operations of a cache. */
+static void who_of_steps(PscCard *card, const PscStudy *study, const struct psc_finding *f)
 {
-    char exact[27];
-    psc_card_section(card, "WHO");
+    const struct psc_story *story = study->analysis->story;
+    char label[96];
+    struct psc_text text = {0};
+    psc_card_line(card, "Victim", psc_value_label(story, NULL, f->victim_value, label, sizeof label));
+    if (f->write_event != PSC_NONE)
+        psc_add_actor(&text, study, PSC_NONE, f->position);
+    else
+        psc_text_add(&text, "nobody wrote the bytes");
+    psc_card_line(card, "Writer", psc_text_str(&text));
+    psc_text_clear(&text);
+    psc_add_actor(&text, study, PSC_NONE, f->read_position);
+    psc_card_line(card, "Beside it", psc_text_str(&text));
+    psc_text_release(&text);
+}
+
+static void who_of_nodes(PscCard *card, const struct psc_finding *f)
+{
     char *born = f->victim_position < 0 ? g_strdup("filled by the host") : g_strdup_printf("written at %d", f->victim_position);
     psc_card_node(card, "Victim", f->victim, born);
     g_free(born);
@@ -26,6 +42,16 @@ static void who(PscCard *card, const PscStudy *study, const struct psc_finding *
                                            : f->reader_kind == PSC_READER_RERUN ? "a second run without refilled inputs"
                                                                                 : "the host");
     }
+}
+
+static void who(PscCard *card, const PscStudy *study, const struct psc_finding *f)
+{
+    char exact[27];
+    psc_card_section(card, "WHO");
+    if (study->analysis->story->titles)
+        who_of_steps(card, study, f);
+    else
+        who_of_nodes(card, f);
     if (f->buffer < study->analysis->story->buffer_n) {
         const struct psc_buffer *b = &study->analysis->story->buffers[f->buffer];
         char *bytes = g_strdup_printf("[0x%" G_GINT64_MODIFIER "x, +%s)", b->base + f->lo,

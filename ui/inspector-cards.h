@@ -5,6 +5,7 @@
 #include "ui/card.h"
 
 void psc_card_of_node(PscCard *card, psc_node node);
+void psc_card_of_position(PscCard *card, int32_t position); /* of a story with titles */
 void psc_card_of_buffer(PscCard *card, uint32_t buffer);
 void psc_card_of_finding(PscCard *card, int finding);
 void psc_card_of_run(PscCard *card); /* summary, lesson and legend */

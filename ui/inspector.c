@@ -52,6 +52,15 @@ static void show_tenants(PscInspector *self)
         self->tenants_timer = g_timeout_add(TENANTS_MS, show_tenants_cb, self);
 }
 
+/* The cursor stands on a titled position: no node could be selected there. */
+static gboolean is_step(PscWorkspace *ws)
+{
+    const PscStudy *study = psc_workspace_study(ws);
+    int32_t cursor = psc_workspace_cursor(ws);
+    return !study->graph && study->analysis->story && study->analysis->story->titles && cursor >= 0 &&
+           cursor < psc_study_end(study);
+}
+
 static void rebuild(PscInspector *self)
 {
     PscCard card;
@@ -64,6 +73,8 @@ static void rebuild(PscInspector *self)
             psc_card_of_node(&card, selection.node);
         else if (selection.buffer != PSC_NONE)
             psc_card_of_buffer(&card, selection.buffer);
+        else if (is_step(self->ws))
+            psc_card_of_position(&card, psc_workspace_cursor(self->ws));
         else
             psc_card_of_run(&card);
     }

@@ -3,12 +3,16 @@
 #include "ui/access.h"
 #include "ui/tables.h"
 
+enum { OPS, STEPS, BUFFERS, TABLES }; /* steps instead of ops where a story has no graph */
+static const PscTableKind *const kinds[TABLES] = {&psc_ops_table, &psc_steps_table, &psc_buffers_table};
+static const char *const words[TABLES] = {"Ops", "Steps", "Buffers"};
+
 struct _PscListPane {
     GtkBox parent_instance;
     PscWorkspace *ws;
     GtkWidget *stack, *search, *shown;
-    GtkWidget *tables[2]; /* ops, buffers */
-    GtkStackPage *pages[2];
+    GtkWidget *tables[TABLES];
+    GtkStackPage *pages[TABLES];
 };
 
 G_DEFINE_FINAL_TYPE(PscListPane, psc_list_pane, GTK_TYPE_BOX)
@@ -16,14 +20,13 @@ G_DEFINE_FINAL_TYPE(PscListPane, psc_list_pane, GTK_TYPE_BOX)
 /* "Ops 440", and how many of them the filter lets through. */
 static void update_counts(PscListPane *self)
 {
-    static const char *const words[] = {"Ops", "Buffers"};
-    const PscTableKind *kinds[] = {&psc_ops_table, &psc_buffers_table};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < TABLES; i++) {
         char *title = g_strdup_printf("%s %u", words[i], kinds[i]->count(self->ws));
         gtk_stack_page_set_title(self->pages[i], title);
         g_free(title);
     }
-    int at = g_str_equal(gtk_stack_get_visible_child_name(GTK_STACK(self->stack)), "ops") ? 0 : 1;
+    GtkWidget *visible = gtk_stack_get_visible_child(GTK_STACK(self->stack));
+    int at = visible == self->tables[STEPS] ? STEPS : visible == self->tables[BUFFERS] ? BUFFERS : OPS;
     guint shown = psc_table_n(PSC_TABLE(self->tables[at])), all = kinds[at]->count(self->ws);
     gboolean filtered = *gtk_editable_get_text(GTK_EDITABLE(self->search)) != '\0';
     char *text = g_strdup_printf(shown ? "%u of %u shown" : "Nothing matches. Words must match, -words must not; "
@@ -37,7 +40,7 @@ static void update_counts(PscListPane *self)
 static void filter_cb(PscListPane *self)
 {
     const char *text = gtk_editable_get_text(GTK_EDITABLE(self->search));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < TABLES; i++)
         psc_table_set_filter(PSC_TABLE(self->tables[i]), text);
     update_counts(self);
 }
@@ -55,9 +58,23 @@ static void enter_cb(PscListPane *self)
     gtk_widget_child_focus(self->stack, GTK_DIR_TAB_FORWARD);
 }
 
+static void show_ops_or_steps(PscListPane *self)
+{
+    gboolean steps = psc_steps_table.count(self->ws) > 0;
+    GtkWidget *visible = gtk_stack_get_visible_child(GTK_STACK(self->stack));
+    gtk_stack_page_set_visible(self->pages[OPS], !steps);
+    gtk_stack_page_set_visible(self->pages[STEPS], steps);
+    if (visible == self->tables[steps ? OPS : STEPS])
+        gtk_stack_set_visible_child(GTK_STACK(self->stack), self->tables[steps ? STEPS : OPS]);
+}
+
 static void changed_cb(PscListPane *self, guint what)
 {
-    for (int i = 0; i < 2; i++) {
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY))
+        show_ops_or_steps(self);
+    if (what & PSC_CHANGED_CURSOR)
+        psc_table_show_selected(PSC_TABLE(self->tables[STEPS]));
+    for (int i = 0; i < TABLES; i++) {
         PscTable *table = PSC_TABLE(self->tables[i]);
         if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY))
             psc_table_reload(table);
@@ -98,10 +115,11 @@ GtkWidget *psc_list_pane_new(PscWorkspace *ws)
     PscListPane *self = g_object_new(PSC_TYPE_LIST_PANE, NULL);
     self->ws = g_object_ref(ws);
     self->stack = gtk_stack_new();
-    self->tables[0] = psc_table_new(ws, &psc_ops_table);
-    self->tables[1] = psc_table_new(ws, &psc_buffers_table);
-    self->pages[0] = gtk_stack_add_titled(GTK_STACK(self->stack), self->tables[0], "ops", "Ops");
-    self->pages[1] = gtk_stack_add_titled(GTK_STACK(self->stack), self->tables[1], "buffers", "Buffers");
+    for (int i = 0; i < TABLES; i++) {
+        self->tables[i] = psc_table_new(ws, kinds[i]);
+        self->pages[i] = gtk_stack_add_titled(GTK_STACK(self->stack), self->tables[i], words[i], words[i]);
+    }
+    gtk_stack_page_set_visible(self->pages[STEPS], FALSE);
     gtk_widget_set_vexpand(self->stack, TRUE);
     GtkWidget *switcher = gtk_stack_switcher_new();
     gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), GTK_STACK(self->stack));

@@ -279,7 +279,8 @@ bool psc_navigate_go_to(PscWorkspace *ws, const char *text)
         gint64 value = g_ascii_strtoll(number, &end, 10);
         bool is_number = end != number && errno == 0;
         if (is_number && *end == '\0' && value >= -1 && value < psc_study_end(study)) {
-            psc_workspace_step_to(ws, value < 0 ? -1 : study->position_of[MIN(value, study->node_n - 1)]);
+            bool is_node = value >= 0 && value < study->node_n;
+            psc_workspace_step_to(ws, is_node ? study->position_of[value] : (int32_t)value);
             went = true;
         } else if (is_number && strcmp(end, "%") == 0 && value >= 0 && value <= 100) {
             psc_workspace_step_to(ws, (int32_t)(value * (psc_study_end(study) - 1) / 100));

@@ -27,6 +27,15 @@ void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node)
                       psc_node_label(study->graph, node, label, sizeof label));
 }
 
+void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, int32_t position)
+{
+    const struct psc_story *story = study->analysis->story;
+    if (node == PSC_NONE && story && story->titles && position >= 0 && (uint32_t)position < story->position_n)
+        psc_text_add(out, story->titles[position]);
+    else
+        psc_add_node(out, study, node);
+}
+
 void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer)
 {
     const struct psc_story *story = study->analysis->story;

@@ -19,7 +19,8 @@ static void show_cursor(PscStepper *self)
         return;
     int32_t cursor = psc_workspace_cursor(self->ws), end = psc_study_end(study);
     psc_node node = psc_study_node_at(study, cursor);
-    char *text = cursor < 0 ? g_strdup("fill") : node == PSC_NONE ? g_strdup("end") : g_strdup_printf("%u", node);
+    char *text = cursor < 0 ? g_strdup("fill") : cursor >= end ? g_strdup("end")
+                 : node == PSC_NONE ? g_strdup_printf("%d", cursor) : g_strdup_printf("%u", node);
     if (!gtk_widget_has_focus(gtk_widget_get_first_child(self->entry)) ||
         g_strcmp0(gtk_editable_get_text(GTK_EDITABLE(self->entry)), text) != 0)
         gtk_editable_set_text(GTK_EDITABLE(self->entry), text);

@@ -194,7 +194,8 @@ psc_node psc_study_node_at(const PscStudy *study, int32_t position)
     if (position < 0 || position >= psc_study_end(study))
         return PSC_NONE;
     const struct psc_story *story = study->analysis->story;
-    return story && story->order ? story->order[position] : (psc_node)position;
+    psc_node node = story && story->order ? story->order[position] : (psc_node)position;
+    return node < study->node_n ? node : PSC_NONE; /* the positions of a story without a graph are no nodes */
 }
 
 int32_t psc_study_end(const PscStudy *study)

@@ -58,7 +58,7 @@ const struct psc_tenancy *psc_study_tenancy(const PscStudy *study, psc_node node
 uint32_t psc_study_buffer(const PscStudy *study, psc_node node);
 /* Index of the first tenancy of the buffer that begins after the position. O(log n). */
 uint32_t psc_study_tenants_before(const PscStudy *study, uint32_t buffer, int32_t position);
-psc_node psc_study_node_at(const PscStudy *study, int32_t position); /* PSC_NONE at -1 and n */
+psc_node psc_study_node_at(const PscStudy *study, int32_t position); /* PSC_NONE at -1 and n, and without a graph */
 /* Number of positions: the cursor runs from -1 to this. */
 int32_t psc_study_end(const PscStudy *study);
 

@@ -9,6 +9,7 @@
 #include "ui/table.h"
 
 extern const PscTableKind psc_ops_table;      /* a row a node, by execution order */
+extern const PscTableKind psc_steps_table;    /* a row a titled position, when there is no graph */
 extern const PscTableKind psc_buffers_table;
 extern const PscTableKind psc_problems_table; /* clobbers */
 extern const PscTableKind psc_records_table;  /* recorded values of the step and whose they are */
@@ -18,6 +19,8 @@ extern const PscTableKind psc_log_table;      /* the planner's walk */
 
 /* "#124 ffn_up" */
 void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node);
+/* The node; without one the title of the position in a story that has titles, else "the host". */
+void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, int32_t position);
 /* "12–14", "fill–7", "3–end": from its write to its last access, or to the end where it is pinned. */
 void psc_add_span(struct psc_text *out, const struct psc_history *h, const struct psc_tenancy *t);
 void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer);

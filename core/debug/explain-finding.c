@@ -167,7 +167,7 @@ static void say_race(const struct telling *t)
     psc_text_add(t->out, reads ? " reads: nothing orders the two." : " writes: nothing orders the two.");
 }
 
-/* A cell is read that holds no row of the cache: none was stored yet, or the one that lies there was removed. */
+/* A cell is read that holds no row of the cache: none was stored yet, or the one that lies there is gone. */
 static bool is_empty_cell(const struct telling *t)
 {
     return t->f->kind == PSC_K8 && t->read && t->a->story->values[t->f->victim_value].kind == PSC_VALUE_CELL &&
@@ -185,7 +185,7 @@ static void say_empty_cell(const struct telling *t)
         psc_text_add(t->out, ", where no row was ever written.");
         return;
     }
-    psc_text_add(t->out, ", which holds what is left of a row that was removed (");
+    psc_text_add(t->out, ", which holds what is left of a row that is gone (");
     psc_say_value(t->out, t->a, t->f->writer_value);
     psc_text_add(t->out, ").");
 }

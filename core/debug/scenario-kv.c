@@ -261,7 +261,10 @@ static void play_attend(struct player *p, uint32_t at)
     const struct psc_kv_op *op = &p->script->ops[at];
     uint32_t first = PSC_NONE, n = 0;
     char title[96];
-    snprintf(title, sizeof title, "op %u: attend from position %d to %u rows", at, op->query_pos, op->n_kv);
+    if (op->n_kv)
+        snprintf(title, sizeof title, "op %u: attend to rows 0..%u", at, op->n_kv - 1);
+    else
+        snprintf(title, sizeof title, "op %u: attend to no row", at);
     begin_position(p, title);
     for (uint32_t c = 0; c < op->n_kv && p->event_n <= PSC_SCENARIO_EVENTS_MAX; c++) {
         bool there = c < p->kv.cells.n && p->value[c] != PSC_NONE;
@@ -279,9 +282,9 @@ static void play_attend(struct player *p, uint32_t at)
         event(p, PSC_EV_READ, p->nothing[c], 0, c);
     }
     if (n)
-        psc_report_add(p->report, PSC_WARNING, 0, 0, UINT64_MAX, "op %u (attend): %u of rows 0..%u hold nothing, the first is "
+        psc_report_add(p->report, PSC_NOTE, 0, 0, UINT64_MAX, "op %u (attend): %u of rows 0..%u hold nothing, the first is "
                        "row %u%s", at, n, op->n_kv - 1, first,
-                       first < p->kv.cells.n && p->kv.cells.cell[first].written ? " (it was removed)"
+                       first < p->kv.cells.n && p->kv.cells.cell[first].written ? " (its row is gone)"
                        : first < p->kv.cells.n ? " (never written)" : " (beyond the cache)");
 }
 

@@ -329,7 +329,7 @@ static void say_races(const struct psc_story *story, const struct psc_races *rac
     for (uint32_t i = 0; i < races->n; i++) {
         const struct psc_race *r = &races->list[i];
         const struct psc_sched_command *a = &script->commands[r->a], *b = &script->commands[r->b];
-        psc_report_add(report, PSC_FAULT, 0, 0, UINT64_MAX, "race on %s, bytes %llu..%llu: %s (%s) %s them, %s (%s) %s them, and "
+        psc_report_add(report, PSC_NOTE, 0, 0, UINT64_MAX, "race on %s, bytes %llu..%llu: %s (%s) %s them, %s (%s) %s them, and "
                        "neither waits for the other", script->buffers[r->buffer].id, (unsigned long long)r->lo,
                        (unsigned long long)r->hi, a->id, script->queues[a->queue].id, verb(&story->events[r->event_a]), b->id,
                        script->queues[b->queue].id, verb(&story->events[r->event_b]));

@@ -11,7 +11,7 @@
  * A story has at most PSC_SCENARIO_EVENTS_MAX events: PSC_ERR_TOO_BIG.
  *
  * Ownership: scripts are borrowed; answers and stories live in the arena. Sentences about what went wrong go into the
- * report: faults for errors, warnings for what a person should know.
+ * report: faults for errors, warnings for what a person should know, notes for what the checker finds in the story, too.
  */
 #ifndef PSC_CORE_DEBUG_SCENARIO_H
 #define PSC_CORE_DEBUG_SCENARIO_H

@@ -15,6 +15,7 @@ PROGRAM = sys.argv[1]
 SOURCE = os.environ.get('PSC_SOURCE_ROOT') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 METAL = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-metal.json')
 SPLITS = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-440-cuda-cpu.json')
+CACHE, QUEUES = (os.path.join(SOURCE, 'tests', 'fuzz', 'corpus', f'scenario-{name}.json') for name in ('kv', 'sched'))
 LESSON = os.path.join(SOURCE, 'traces', 'lessons', '5-two-orders.json')
 suite = Suite()
 
@@ -245,6 +246,24 @@ def windows(w):
     out = subprocess.run(['xdotool', 'search', '--onlyvisible', '--pid', str(w.process.pid)], capture_output=True,
                          text=True).stdout.split()
     return out
+
+
+@suite.journey
+def a_scenario_opens_and_is_stepped_through():
+    with window(CACHE) as w:
+        w.says('op 5: attend to rows 0..3 reads 8 B of cell 3')
+        w.get('panel', contains='Steps 9')
+        w.keys('Escape', 'Home')
+        w.at('Before the first step')
+        w.keys('ctrl+Right')
+        w.at('op 0: store positions 0..3; writes cell 0')
+        w.keys('ctrl+Right', 'ctrl+Right', 'ctrl+Right', 'ctrl+Right')
+        w.at('op 4: defrag moves cell 2 to 1')
+        w.keys('ctrl+Left')
+        w.at('op 3: apply the shift')
+    with window(QUEUES) as w:
+        w.says('w write (host) writes 8 B of H that up: upload (gpu) reads: nothing orders the two.')
+        w.get('panel', contains='Steps 5')
 
 
 @suite.journey

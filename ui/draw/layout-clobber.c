@@ -18,6 +18,14 @@ static void node_number(const struct psc_scene *s, psc_node node, uint32_t value
         snprintf(buf, size, "?");
 }
 
+/* What stands at a position that is no node: the head of its title, "c3" of "c3: batch 1". */
+static void step_name(const struct psc_scene *s, int32_t position, char *buf, size_t size)
+{
+    const struct psc_story *story = s->source.story;
+    const char *title = story->titles && position >= 0 && (uint32_t)position < story->position_n ? story->titles[position] : "?";
+    snprintf(buf, size, "%.*s", (int)(strcspn(title, ":") < 20 ? strcspn(title, ":") : 20), title);
+}
+
 static void node_name(const struct psc_scene *s, psc_node node, char *buf, size_t size)
 {
     buf[0] = 0;
@@ -35,6 +43,12 @@ static void words(struct psc_layout *l, const struct psc_finding *f, const struc
     node_number(s, f->reader, PSC_NONE, reader, sizeof reader);
     if (f->writer_value != PSC_NONE)
         node_number(s, f->writer, f->writer_value, writer, sizeof writer);
+    bool steps = s->source.story->titles && !s->source.graph;
+    if (steps) {
+        step_name(s, f->read_position, reader, sizeof reader);
+        if (f->write_event != PSC_NONE)
+            step_name(s, f->position, writer, sizeof writer);
+    }
     node_name(s, f->victim, name, sizeof name);
     snprintf(c->title, sizeof c->title, "%s%s%s", victim, name[0] ? " " : "", name);
     const struct psc_tenancy *t = NULL;
@@ -52,20 +66,23 @@ static void words(struct psc_layout *l, const struct psc_finding *f, const struc
         snprintf(c->first, sizeof c->first, "1  %s writes over %s", writer, buffer->name ? buffer->name : victim);
     else
         snprintf(c->first, sizeof c->first, "1  nobody wrote these bytes");
-    switch (f->reader_kind) {
+    switch (steps ? PSC_READER_NODE : f->reader_kind) {
     case PSC_READER_NODE: snprintf(name, sizeof name, "%s", reader); break;
     case PSC_READER_RERUN: snprintf(name, sizeof name, "the second run"); break;
     default: snprintf(name, sizeof name, "the host"); break;
     }
     if (c->race)
         snprintf(c->second, sizeof c->second, "2  %s may read %s after it", name, victim);
+    else if (steps && f->write_event == PSC_NONE)
+        snprintf(c->second, sizeof c->second, "2  %s looks here", name);
     else
         snprintf(c->second, sizeof c->second, "2  %s wants %s, finds %s", name, victim, writer[0] ? writer : "nothing");
     snprintf(c->needed, sizeof c->needed, "really needed until %s", f->reader_kind == PSC_READER_NODE ? reader : "the end");
     int32_t end = t ? t->end : f->position;
     if (t && end > f->position)
         end = f->position;
-    snprintf(c->believed, sizeof c->believed, "believed free from op %d", end);
+    if (!steps) /* a scenario believes nothing */
+        snprintf(c->believed, sizeof c->believed, "believed free from op %d", end);
     c->believed_x = (float)psc_axis_left(&l->axis, end < -1 ? -1 : end);
     snprintf(c->lo, sizeof c->lo, "0x%06llx", (unsigned long long)(buffer->base + f->lo));
     snprintf(c->hi, sizeof c->hi, "0x%06llx", (unsigned long long)(buffer->base + f->hi));

@@ -148,9 +148,16 @@ static void names(struct psc_layout *l)
     for (int32_t p = from; p < s->n && p < l->axis.hi; p++) {
         psc_node node = psc_scene_node_at(s, p);
         struct stretch x = stretch_of(l, p, p);
-        if (node == PSC_NONE || x.x1 - x.x0 < l->axis.op - 1)
+        const char *title = s->source.graph || !s->source.story->titles ? NULL : s->source.story->titles[p];
+        if ((node == PSC_NONE && !title) || x.x1 - x.x0 < l->axis.op - 1)
             continue;
         char text[3][64], label[64];
+        if (title) { /* "c3: batch 1", "c3" */
+            snprintf(text[0], sizeof text[0], "%s", title);
+            snprintf(text[1], sizeof text[1], "%.*s", (int)strcspn(title, ":"), title);
+            put_longest(l, PSC_FONT_SMALL, PSC_COL_INK, x, y + 6.5f, text, 2, true);
+            continue;
+        }
         psc_node_label(s->source.graph, node, label, sizeof label);
         const char *tail = strrchr(label, '_');
         snprintf(text[0], sizeof text[0], "%s", label);

@@ -141,7 +141,7 @@ static void make_frame(struct psc_layout *l)
         if (s->layer_n)
             f->layers_y = y, y += 17;
         f->numbers_y = y, y += 14;
-        if (l->axis.op >= PSC_NAME_OP && s->source.graph)
+        if (l->axis.op >= PSC_NAME_OP && (s->source.graph || s->source.story->titles))
             f->names_y = y, y += 14;
         if (s->verdict)
             f->records_y = y, y += l->axis.op < PSC_MARK_OP ? 17 : 13;

@@ -61,7 +61,7 @@ static void paint_lives(const struct psc_clobber *c, const struct psc_palette *p
     const struct psc_area *v = &c->victim;
     static const double dash[2] = {4, 3};
     double left = v->x0 + 22, clean = c->hatch.x0 - 14, y = v->y0 + 52, below = v->y1 - 14;
-    if (v->y1 - v->y0 < 90 || clean - left < 60)
+    if (v->y1 - v->y0 < 90 || clean - left < 60 || !c->believed[0])
         return;
     double end = fmin(fmax(c->believed_x, left + 16), clean);
     double width = type ? psc_type_width(type, PSC_FONT_BAR, c->believed) : 0;
