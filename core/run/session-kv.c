@@ -203,9 +203,9 @@ static enum psc_status find_rows(const struct psc_session *s, int32_t layer, uns
 enum psc_status psc_session_read_rows(struct psc_session *s, int32_t layer, unsigned slot, uint32_t lo, uint32_t hi, void *to,
                                       struct psc_error *reterr)
 {
-    struct psc_pool *pool;
-    psc_address at;
-    uint64_t bytes;
+    struct psc_pool *pool = NULL;
+    psc_address at = 0;
+    uint64_t bytes = 0;
     enum psc_status status = find_rows(s, layer, slot, lo, hi, &pool, &at, &bytes, reterr);
     return status || !bytes ? status : pool->api->read(pool->backend, at, to, bytes, reterr);
 }
@@ -213,9 +213,9 @@ enum psc_status psc_session_read_rows(struct psc_session *s, int32_t layer, unsi
 enum psc_status psc_session_write_rows(struct psc_session *s, int32_t layer, unsigned slot, uint32_t lo, uint32_t hi,
                                        const void *from, struct psc_error *reterr)
 {
-    struct psc_pool *pool;
-    psc_address at;
-    uint64_t bytes;
+    struct psc_pool *pool = NULL;
+    psc_address at = 0;
+    uint64_t bytes = 0;
     enum psc_status status = find_rows(s, layer, slot, lo, hi, &pool, &at, &bytes, reterr);
     return status || !bytes ? status : pool->api->write(pool->backend, at, from, bytes, reterr);
 }
