@@ -371,13 +371,14 @@ static uint32_t list_breaks(const struct psc_recorder *r, struct psc_hash_break 
 
 static bool collect_breaks(struct psc_recorder *r)
 {
-    uint32_t n = list_breaks(r, NULL);
+    uint32_t rows = psc_rec_kv_breaks(r, NULL), n = list_breaks(r, NULL) + rows;
     if (!n)
         return true;
     struct psc_hash_break *breaks = psc_arena_alloc(&r->step_arena, n, sizeof *breaks);
     if (!breaks)
         return false;
     list_breaks(r, breaks);
+    psc_rec_kv_breaks(r, breaks + n - rows);
     for (uint32_t i = 0; i < n; i++)
         if (!add_mismatch(r, &breaks[i]))
             return false;
@@ -445,6 +446,5 @@ enum psc_status psc_look_end(struct psc_recorder *r, struct psc_error *reterr)
             !r->options.content(r->options.content_ctx, r->phase.index, r->phase.steps, &r->phase.graph->nodes[i],
                                 look->contents[i], r->phase.graph->nodes[i].bytes))
             return psc_fail(reterr, PSC_ERR_IO, "the contents of step %u could not be written", r->step);
-    psc_arena_release(&r->content_arena);
     return PSC_OK;
 }

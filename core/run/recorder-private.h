@@ -3,6 +3,7 @@
  *     recorder.c        life, phases, the sink, the end of a step
  *     recorder-look.c   which bytes are looked at (windows), probes before and after kernels, what they found
  *     recorder-story.c  events, turned into stories; rows of KV
+ *     recorder-kv.c     hashes of KV rows
  *     recorder-doc.c    the document's steps
  *
  * A *window* is a range of bytes of one node's storage that somebody reads: the whole of it, a view of it, or the part that
@@ -59,6 +60,22 @@ struct psc_look {
     uint32_t late_n;
 };
 
+struct psc_kv_hashed { /* rows [lo, hi) and their hash when they were written */
+    uint32_t lo, hi;
+    uint64_t hash;
+    uint64_t *pending;      /* it stands there after the next synchronise; NULL: it is in `hash` */
+};
+struct psc_kv_half { /* K or V of a layer */
+    struct psc_kv_hashed *runs; /* owned, by lo, none over another */
+    size_t n, cap;
+    psc_node writer;        /* latest node that wrote rows */
+};
+struct psc_kv_compared {
+    psc_node reader, writer;
+    uint32_t operand;
+    uint64_t expected, *pending, *found;
+};
+
 struct psc_told { /* bytes that the host put into an input */
     psc_node node;
     void *bytes; /* owned */
@@ -105,12 +122,16 @@ struct psc_recorder {
     uint8_t **written;                 /* owned: of each layer, a byte a row */
     uint32_t *written_n;
     size_t layer_n, layer_cap;
+    struct psc_kv_half *halves;        /* owned: K and V of layer 0, of layer 1 ... */
+    size_t half_n, half_cap;
+    struct psc_kv_compared *compared;  /* owned: of this step */
+    size_t compared_n, compared_cap;
     bool failed;                       /* out of memory in a callback that cannot say so */
     bool looked_at_inputs;             /* in this step */
 
     bool is_pending;                   /* a step is complete but for its token */
     struct psc_arena step_arena;       /* of the pending step */
-    struct psc_arena content_arena;    /* contents of the step that goes on */
+    struct psc_arena content_arena;    /* contents and hashes on their way, of the step that goes on */
     struct psc_step pending;
     struct psc_mismatch *mismatches;   /* owned */
     size_t mismatch_n, mismatch_cap;
@@ -140,6 +161,13 @@ void psc_rec_rows(struct psc_recorder *r, const struct psc_kv_access *access);
 enum psc_status psc_rec_buffers(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK; /* those of the plan */
 /* The story of the step that just ended: the phase's when it is the first, the step's own when its events differ. */
 enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- recorder-kv.c */
+enum psc_status psc_rec_kv(struct psc_recorder *r, const struct psc_backend_api *api, struct psc_backend *b,
+                           const struct psc_call *call, bool after, struct psc_error *reterr) PSC_MUST_CHECK;
+uint32_t psc_rec_kv_breaks(const struct psc_recorder *r, struct psc_hash_break *to);
+void psc_rec_kv_settle(struct psc_recorder *r, bool failed);
+void psc_rec_kv_release(struct psc_recorder *r);
 
 /* ---- recorder-doc.c */
 enum psc_status psc_rec_store_new(struct psc_doc *doc, struct psc_rec_store **ret, struct psc_error *reterr) PSC_MUST_CHECK;

@@ -189,7 +189,7 @@ static void event_cb(void *ctx, const struct psc_event *event, const struct psc_
 static void rows_cb(void *ctx, const struct psc_kv_access *access)
 {
     struct psc_recorder *r = ctx;
-    if (r->has_phase && r->options.events && !r->failed)
+    if (r->has_phase && (r->options.events || r->options.hashes) && !r->failed)
         psc_rec_rows(r, access);
 }
 
@@ -197,14 +197,16 @@ static enum psc_status before_cb(void *ctx, const struct psc_backend_api *api, s
                                  const struct psc_call *call, struct psc_error *reterr)
 {
     struct psc_recorder *r = ctx;
-    return r->has_phase ? psc_look_before(r, api, b, call, reterr) : PSC_OK;
+    enum psc_status status = r->has_phase ? psc_look_before(r, api, b, call, reterr) : PSC_OK;
+    return status == PSC_OK && r->has_phase ? psc_rec_kv(r, api, b, call, false, reterr) : status;
 }
 
 static enum psc_status after_cb(void *ctx, const struct psc_backend_api *api, struct psc_backend *b,
                                 const struct psc_call *call, struct psc_error *reterr)
 {
     struct psc_recorder *r = ctx;
-    return r->has_phase ? psc_look_after(r, api, b, call, reterr) : PSC_OK;
+    enum psc_status status = r->has_phase ? psc_look_after(r, api, b, call, reterr) : PSC_OK;
+    return status == PSC_OK && r->has_phase ? psc_rec_kv(r, api, b, call, true, reterr) : status;
 }
 
 static enum psc_status split_end_cb(void *ctx, const struct psc_split *split, struct psc_error *reterr)
@@ -244,6 +246,7 @@ static enum psc_status end_cb(void *ctx, enum psc_status ended, struct psc_error
     if (status == PSC_OK && (ended == PSC_OK || !r->phase.steps))
         status = psc_rec_story(r, reterr);
     r->is_pending = ended == PSC_OK && status == PSC_OK;
+    psc_rec_kv_settle(r, !r->is_pending);
     if (!r->is_pending)
         psc_arena_release(&r->step_arena);
     psc_arena_release(&r->content_arena);
@@ -292,6 +295,7 @@ void psc_recorder_free(struct psc_recorder *r)
     psc_free(r->events);
     psc_free(r->rows);
     psc_free(r->mismatches);
+    psc_rec_kv_release(r);
     psc_arena_release(&r->step_arena);
     psc_arena_release(&r->content_arena);
     psc_doc_free(r->doc);

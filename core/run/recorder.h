@@ -6,8 +6,8 @@
  *     phase       graph and plan as executed, story = the recorded events of its first step
  *     step        token, text, top five; records (statistics and samples); rows written and read of every layer;
  *                 its own story only when its events differ from the phase's first step (other buffers, other order)
- *     hashes      of every value when written and when read; a read that sees other bytes than were written is a
- *                 mismatch: that is how a finding is confirmed
+ *     hashes      of every value when written and when read, KV rows of earlier steps included; a read that sees other
+ *                 bytes than were written is a mismatch: that is how a finding is confirmed
  *
  * Cost aimed at: statistics and samples at most 5 % of decode speed, hashes at most 10 %.
  */

@@ -82,7 +82,7 @@ static void make_sink(struct psc_runner *r)
     r->sink = (struct psc_sink){r, begin_cb, NULL, NULL, before_cb, after_cb, split_end_cb, end_cb};
     if (r->recorder && (o->events || o->values || o->hashes || o->contents))
         r->sink.event = event_cb;
-    if (r->recorder && o->events)
+    if (r->recorder && (o->events || o->hashes))
         r->sink.rows = rows_cb;
     r->listens = r->recorder || r->request->cancelled || r->request->progress;
 }
