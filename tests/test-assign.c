@@ -99,6 +99,9 @@ static const struct row rows[] = { /* ids embed scale rope silu mul logits */
     {"a-range-over-all-layers-takes-what-has-none", "mixed:0-99=deferred", "metal metal cpu metal metal metal metal"},
     {"a-range-of-exactly-all-layers-too", "mixed:0-1=deferred", "metal metal cpu metal metal metal metal"},
     {"two-ranges-that-cover-all-do-not", "mixed:0-0=deferred,1-1=deferred", "cpu metal cpu metal metal metal cpu"},
+    {"the-first-layers-by-priority", "layers:1", "cpu metal cuda metal cpu cpu cpu"},
+    {"all-layers-and-what-has-none", "layers:99", "metal metal cuda metal metal metal metal"},
+    {"no-layers", "layers:0", "cpu cpu cpu cpu cpu cpu cpu"},
     {"files-names-are-known-too", "metal", "metal metal cpu metal metal metal metal"},
 };
 
@@ -152,9 +155,9 @@ struct bad {
     const char *path, *spec, *sentence;
 };
 static const struct bad bads[] = {
-    {"unknown", "vulkan", "there is no backend 'vulkan'; there are: cpu, deferred, cuda, auto and mixed:FIRST-LAST=BACKEND,..."},
-    {"unknown-in-a-range", "mixed:0-3=tpu", "there is no backend 'tpu'; there are: cpu, deferred, cuda, auto and mixed:FIRST-LAST=BACKEND,..."},
-    {"empty", "", "there is no backend ''; there are: cpu, deferred, cuda, auto and mixed:FIRST-LAST=BACKEND,..."},
+    {"unknown", "vulkan", "there is no backend 'vulkan'; there are: cpu, deferred, cuda, auto, layers:N and mixed:FIRST-LAST=BACKEND,..."},
+    {"unknown-in-a-range", "mixed:0-3=tpu", "there is no backend 'tpu'; there are: cpu, deferred, cuda, auto, layers:N and mixed:FIRST-LAST=BACKEND,..."},
+    {"empty", "", "there is no backend ''; there are: cpu, deferred, cuda, auto, layers:N and mixed:FIRST-LAST=BACKEND,..."},
     {"overlap", "mixed:0-11=deferred,11-99=cpu", "the ranges 0-11 and 11-99 overlap: layer 11 can run on one backend only"},
     {"overlap-later", "mixed:5-9=deferred,20=cpu,0-6=cpu", "the ranges 5-9 and 0-6 overlap: layer 5 can run on one backend only"},
     {"backwards", "mixed:11-3=cpu", "the range '11-3=cpu' ends before it begins"},
@@ -163,8 +166,10 @@ static const struct bad bads[] = {
     {"no-number", "mixed:a-1=cpu", "'a-1=cpu' is no range of layers: it would be FIRST-LAST=BACKEND, with layers from 0 to 65535"},
     {"no-last", "mixed:3-=cpu", "the range '3-=cpu' has no last layer: it would be FIRST-LAST=BACKEND, with layers from 0 to 65535"},
     {"too-large", "mixed:0-65536=cpu", "the range '0-65536=cpu' has no last layer: it would be FIRST-LAST=BACKEND, with layers from 0 to 65535"},
+    {"no-layers", "layers:", "'' is no number of layers: it would be 0 to 65535"},
+    {"odd-layers", "layers:3x", "'3x' is no number of layers: it would be 0 to 65535"},
     {"no-name", "mixed:0-3,4=cpu", "the range '0-3' names no backend: it would be FIRST-LAST=BACKEND"},
-    {"empty-name", "mixed:0-3=", "there is no backend ''; there are: cpu, deferred, cuda, auto and mixed:FIRST-LAST=BACKEND,..."},
+    {"empty-name", "mixed:0-3=", "there is no backend ''; there are: cpu, deferred, cuda, auto, layers:N and mixed:FIRST-LAST=BACKEND,..."},
 };
 
 static void test_bad(const void *data)

@@ -27,8 +27,8 @@ static enum psc_status fail_unknown(const struct psc_target *targets, uint32_t n
     for (uint32_t i = 0; i < n; i++)
         psc_text_addf(&known, "%s%s", i ? ", " : "", targets[i].name);
     status = known.failed ? psc_fail_nomem(reterr)
-                          : psc_fail(reterr, PSC_ERR_USAGE, "there is no backend '%.*s'; there are: %s, auto and "
-                                     "mixed:FIRST-LAST=BACKEND,...", (int)(name_n < 64 ? name_n : 64), name,
+                          : psc_fail(reterr, PSC_ERR_USAGE, "there is no backend '%.*s'; there are: %s, auto, "
+                                     "layers:N and mixed:FIRST-LAST=BACKEND,...", (int)(name_n < 64 ? name_n : 64), name,
                                      psc_text_str(&known));
     psc_text_release(&known);
     return status;
@@ -115,13 +115,24 @@ static enum psc_status add_range(struct psc_offload *plan, const struct psc_offl
     return PSC_OK;
 }
 
+static enum psc_status read_layers(const char *at, uint32_t *ret, struct psc_error *reterr)
+{
+    const char *p = at;
+    if (read_layer(&p, ret) && !*p)
+        return PSC_OK;
+    return psc_fail(reterr, PSC_ERR_USAGE, "'%.40s' is no number of layers: it would be 0 to %u", at, PSC_LAYERS_MAX - 1);
+}
+
 enum psc_status psc_offload_parse(const char *spec, const struct psc_target *targets, uint32_t target_n,
                                   struct psc_offload *ret, struct psc_error *reterr)
 {
-    static const char mixed[] = "mixed:";
+    static const char mixed[] = "mixed:", layers[] = "layers:";
     struct psc_offload plan = {.kind = PSC_OFFLOAD_NONE};
     enum psc_status status = PSC_OK;
-    if (strncmp(spec, mixed, sizeof mixed - 1)) {
+    if (!strncmp(spec, layers, sizeof layers - 1)) {
+        plan.kind = PSC_OFFLOAD_LAYERS;
+        status = read_layers(spec + sizeof layers - 1, &plan.layers, reterr);
+    } else if (strncmp(spec, mixed, sizeof mixed - 1)) {
         if (strcmp(spec, "auto")) {
             plan.kind = PSC_OFFLOAD_ONE;
             status = find_usable(targets, target_n, spec, strlen(spec), &plan.target, reterr);

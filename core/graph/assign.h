@@ -56,8 +56,8 @@ struct psc_offload {
     uint32_t range_n;
 };
 
-/* "auto" (by priority), the name of a target, "mixed:0-11=deferred,12-99=cpu" or "mixed:3=deferred": a range may be one
- * block. Blocks that no range names are the cpu's. PSC_ERR_USAGE with a sentence: unknown name (the known ones
+/* "auto" (by priority), "layers:12" (the first 12 blocks by priority), the name of a target,
+ * "mixed:0-11=deferred,12-99=cpu" or "mixed:3=deferred": a range may be one block. Blocks that no range names are the cpu's. PSC_ERR_USAGE with a sentence: unknown name (the known ones
  * are listed), ranges that overlap, a range backwards, too many. PSC_ERR_UNAVAILABLE: the target's own sentence. */
 enum psc_status psc_offload_parse(const char *spec, const struct psc_target *targets, uint32_t target_n,
                                   struct psc_offload *ret, struct psc_error *reterr) PSC_MUST_CHECK;
