@@ -101,7 +101,7 @@ static void test_memory_query(void)
     }
     psc_address at = 4711;
     error.text[0] = 0;
-    g_assert_cmpint(api->alloc(b, UINT64_MAX / 2, &at, &error), !=, PSC_OK);
+    g_assert_cmpint(api->alloc(b, UINT64_MAX - 64, &at, &error), !=, PSC_OK);
     g_assert_cmpuint(at, ==, 4711);
     g_assert_cmpstr(error.text, !=, "");
 }

@@ -348,7 +348,7 @@ static void check_same(struct test_case *c, const struct reference *r, const cha
     check_expected(c, variant);
     if (loose)
         return;
-    if (memcmp(c->out.words, r->out, c->out.n * 4) != 0) {
+    if (c->out.n && memcmp(c->out.words, r->out, c->out.n * 4) != 0) {
         const uint32_t *a = c->out.words, *b = (const uint32_t *)(const void *)r->out;
         uint64_t i = 0;
         while (a[i] == b[i])

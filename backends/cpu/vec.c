@@ -22,6 +22,8 @@ typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 typedef double d4 __attribute__((vector_size(32)));
+typedef uint32_t u4 __attribute__((vector_size(16)));
+typedef uint16_t h4_at __attribute__((vector_size(8), aligned(2), may_alias));
 typedef float v8_at __attribute__((vector_size(32), aligned(4), may_alias)); /* a vector anywhere in memory */
 typedef float v4_at __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -416,12 +418,16 @@ static void from_f16(const uint16_t *x, float *out, uint64_t n)
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(x + i))));
 #endif
-    for (; i < n; i++) { /* psc_f16_to_f32 without branches: the exponent is moved up by a product, which is exact */
-        uint32_t a = (uint32_t)(x[i] & 0x7fff) << 13, sign = (uint32_t)(x[i] & 0x8000) << 16;
-        uint32_t finite = psc_f32_bits(psc_f32_of_bits(a) * 0x1p112f);
-        uint32_t other = a | 0x7f800000 | (a > 0x0f800000 ? 0x00400000 : 0);
-        out[i] = psc_f32_of_bits(sign | (a < 0x0f800000 ? finite : other));
+#ifndef PSC_VEC_AVX2
+    for (; i + 4 <= n; i += 4) { /* psc_f16_to_f32 without branches: the exponent is moved up by a product, which is exact */
+        u4 h = __builtin_convertvector(*(const h4_at *)(x + i), u4), a = (h & 0x7fff) << 13;
+        u4 finite = (u4)((v4)a * 0x1p112f), other = a | 0x7f800000 | ((u4)(a > 0x0f800000) & 0x00400000);
+        u4 is_finite = (u4)(a < 0x0f800000);
+        *(v4_at *)(out + i) = (v4)((h & 0x8000) << 16 | (finite & is_finite) | (other & ~is_finite));
     }
+#endif
+    for (; i < n; i++)
+        out[i] = psc_f16_to_f32(x[i]);
 }
 
 static void from_q8_0(const void *blocks, float *out, uint64_t n)
