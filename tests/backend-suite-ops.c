@@ -239,6 +239,32 @@ static void test_rope(void)
     }
 }
 
+/* Shapes that stay and positions, base or scale that change, as from one step to the next: no angle is from yesterday. */
+static void test_rope_follows_positions(void)
+{
+    static const int32_t positions[] = {5, 6, 5, 5, 5, 9};
+    static const float bases[] = {1e4f, 1e4f, 1e4f, 1e6f, 1e6f, 1e6f}, scales[] = {1, 1, 1, 1, 0.25f, 0.25f};
+    for (unsigned v = 0; v < the_suite.variant_n; v++)
+        for (unsigned i = 0; i < G_N_ELEMENTS(positions); i++) {
+            struct test_case c;
+            struct psc_error error = {0};
+            test_case_init(&c, PSC_OP_ROPE, "rope, step %u", i);
+            c.params.hd = 32;
+            c.params.freq_base = bases[i];
+            c.params.freq_scale = scales[i];
+            const float *x = test_case_floats(&c, 32, 1, 1, 1);
+            test_case_words(&c, PSC_I32, 1)[0] = positions[i];
+            test_case_out(&c, 32, 1, 1, 1);
+            g_assert_cmpint(test_case_try(&c, v, false, &error), ==, PSC_OK);
+            for (uint64_t k = 0; k < 16; k++) {
+                double angle = positions[i] * (double)scales[i] / pow((double)bases[i], (double)k / 16);
+                double want = (double)x[k] * cos(angle) - (double)x[k + 16] * sin(angle);
+                g_assert_cmpfloat_with_epsilon((double)((float *)c.out.words)[k], want, 1e-6);
+            }
+            test_case_clear(&c);
+        }
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
 static void test_embedding(void)
@@ -404,6 +430,7 @@ void test_backend_ops(void)
     test_suite_add("op/rms_norm/matches-the-reference", test_rms_norm);
     test_suite_add("op/qk_norm/every-head-by-itself", test_qk_norm);
     test_suite_add("op/rope/both-styles", test_rope);
+    test_suite_add("op/rope/follows-positions-from-step-to-step", test_rope_follows_positions);
     test_suite_add("op/get_rows/embedding-decodes-every-type", test_embedding);
     test_suite_add("op/get_rows/rows-of-an-operand", test_gather);
     test_suite_add("op/moves/keep-bit-patterns", test_bit_patterns);
