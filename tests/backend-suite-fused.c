@@ -19,7 +19,8 @@ static void must_run(struct test_case *c, unsigned variant)
 }
 
 /* Runs one op over x and gives its result: rows of `width`. */
-static float *one(struct test_case *c, unsigned variant, const float *x, uint64_t x_width, uint64_t width, uint64_t tokens)
+static float *one(struct test_case *c, unsigned variant, const float *x, uint64_t x_width, uint64_t width,
+                  uint64_t tokens)
 {
     float *room = test_case_floats(c, x_width, tokens, 1, 1);
     memcpy(room, x, x_width * tokens * sizeof *x);
@@ -36,8 +37,8 @@ static float *one(struct test_case *c, unsigned variant, const float *x, uint64_
     return result;
 }
 
-static float *project(unsigned variant, struct psc_bound_weight w, struct psc_bound_weight bias, const float *x, uint64_t width,
-                      uint64_t tokens)
+static float *project(unsigned variant, struct psc_bound_weight w, struct psc_bound_weight bias, const float *x,
+                      uint64_t width, uint64_t tokens)
 {
     struct test_case c;
     test_case_init(&c, PSC_OP_MATMUL, "part: matmul");
@@ -71,7 +72,8 @@ static float *rope(unsigned variant, float *x, uint64_t width, uint64_t tokens)
 }
 
 /* `like`: the fused case before its run, whose regions, positions and cells are taken. */
-static void store(unsigned variant, struct parts *p, const struct test_case *like, const int32_t *cells, uint64_t tokens)
+static void store(unsigned variant, struct parts *p, const struct test_case *like, const int32_t *cells,
+                  uint64_t tokens)
 {
     struct test_case c;
     uint64_t bytes = like->kv.rows * like->kv.row_bytes;
@@ -156,7 +158,8 @@ static void qkv_case(enum psc_op op, enum psc_wtype type, enum psc_kv_format for
     unsigned char *k0 = g_memdup2(c.kv.k, bytes), *v0 = g_memdup2(c.kv.v, bytes);
     for (unsigned v = 0; v < the_suite.variant_n; v++) {
         keep_regions(&c, k0, v0);
-        struct parts p = {.q = project(v, w[0], bias[0], x, NQT, tokens), .k = project(v, w[1], bias[1], x, NKT, tokens),
+        struct parts p = {.q = project(v, w[0], bias[0], x, NQT, tokens),
+                          .k = project(v, w[1], bias[1], x, NKT, tokens),
                           .v = project(v, w[2], bias[2], x, NKT, tokens)};
         if (op == PSC_OP_FUSED_QKV_NORM) {
             p.q = norm(v, norms[0], p.q, NQT, tokens);

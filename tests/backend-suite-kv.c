@@ -6,7 +6,7 @@
 
 static const enum psc_kv_format formats[] = {PSC_KV_F32, PSC_KV_F16, PSC_KV_Q8_0};
 
-/* ---- store ----------------------------------------------------------------------------------------------------------- */
+/* ---- store ----------------------------------------------------------------------------------- */
 
 /* The rows named are the encoded operands, all others are as they were. */
 static void store_case(enum psc_kv_format format, uint64_t width, uint64_t tokens)
@@ -52,7 +52,7 @@ static void test_store(void)
     store_case(PSC_KV_F16, 7, 3);
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 enum form { BY_POSITION, BY_SPAN, BY_MAP, FORM_N };
 static const char *const form_names[FORM_N] = {"positions", "a span", "a map"};
@@ -62,7 +62,8 @@ struct shape {
 };
 
 /* Cells that token t reads, in the order of its window; returns how many. */
-static uint64_t make_window(enum form form, const struct shape *s, uint64_t t, int32_t *positions, int32_t *words, uint64_t *cells)
+static uint64_t make_window(enum form form, const struct shape *s, uint64_t t, int32_t *positions, int32_t *words,
+                            uint64_t *cells)
 {
     uint64_t n = 0;
     positions[t] = (int32_t)test_random_below(s->rows);
@@ -77,7 +78,8 @@ static uint64_t make_window(enum form form, const struct shape *s, uint64_t t, i
             cells[n++] = lo;
     }
     for (int r = 0; form == BY_MAP && r < 3; r++) { /* the fourth stays empty, and now and then the second */
-        uint64_t third = s->rows / 3, at = third * (uint64_t)(2 - r), len = r == 1 && t % 2 ? 0 : 1 + test_random_below(third);
+        uint64_t third = s->rows / 3, at = third * (uint64_t)(2 - r),
+                 len = r == 1 && t % 2 ? 0 : 1 + test_random_below(third);
         words[t * 8 + 2 * (uint64_t)r] = (int32_t)at;
         words[t * 8 + 2 * (uint64_t)r + 1] = (int32_t)len;
         for (uint64_t i = 0; i < len; i++)
@@ -87,8 +89,8 @@ static uint64_t make_window(enum form form, const struct shape *s, uint64_t t, i
 }
 
 /* One head of one token in double; `padded`: rows that only the divisor sees (fault l22). */
-static void expect_head(double *expect, const float *q, const float *k, const float *v, uint64_t width, const struct shape *s,
-                        const uint64_t *cells, uint64_t n, uint64_t padded)
+static void expect_head(double *expect, const float *q, const float *k, const float *v, uint64_t width,
+                        const struct shape *s, const uint64_t *cells, uint64_t n, uint64_t padded)
 {
     double *p = g_new(double, n + padded + 1), most = -INFINITY, sum = 0;
     for (uint64_t i = 0; i < n + padded; i++) {
@@ -119,10 +121,16 @@ static void decode_region(const struct test_case *c, const unsigned char *region
 static void attn_init(struct test_case *c, const struct shape *s, enum form form, enum psc_kv_format format)
 {
     test_case_init(c, PSC_OP_ATTN, "attn %u/%u heads x %u, %u tokens, %u rows of %s, by %s", (unsigned)s->heads,
-                   (unsigned)s->kv_heads, (unsigned)s->hd, (unsigned)s->tokens, (unsigned)s->rows, psc_kv_format_name(format),
-                   form_names[form]);
-    c->params = (struct psc_params){.n_head = s->heads, .n_head_kv = s->kv_heads, .hd = s->hd, .hd_kv = s->hd_kv, .scale = 0.125f,
-                                    .has_scale = true, .nkt = s->kv_heads * s->hd_kv, .explicit_span = form != BY_POSITION};
+                   (unsigned)s->kv_heads, (unsigned)s->hd, (unsigned)s->tokens, (unsigned)s->rows,
+                   psc_kv_format_name(format), form_names[form]);
+    c->params = (struct psc_params){.n_head = s->heads,
+                                    .n_head_kv = s->kv_heads,
+                                    .hd = s->hd,
+                                    .hd_kv = s->hd_kv,
+                                    .scale = 0.125f,
+                                    .has_scale = true,
+                                    .nkt = s->kv_heads * s->hd_kv,
+                                    .explicit_span = form != BY_POSITION};
     test_case_floats(c, s->heads * s->hd, s->tokens, 1, 1);
     test_case_floats(c, s->kv_heads * s->hd_kv, 0, 1, 1); /* the kv_load */
     test_case_words(c, PSC_I32, s->tokens);
@@ -146,7 +154,8 @@ static void attn_case(struct shape s, enum form form, enum psc_kv_format format)
         uint64_t n = make_window(form, &s, t, c.in[2].words, c.in[3].words, cells);
         for (uint64_t h = 0; h < s.heads; h++) {
             uint64_t column = h / (s.heads / s.kv_heads) * s.hd_kv, at = (t * s.heads + h) * s.hd;
-            expect_head(c.expect + at, (const float *)c.in[0].words + at, k + column, v + column, width, &s, cells, n, 0);
+            expect_head(c.expect + at, (const float *)c.in[0].words + at, k + column, v + column, width, &s, cells, n,
+                        0);
         }
     }
     g_free(k);
@@ -226,7 +235,8 @@ static void test_batch_size(void)
             for (uint64_t i = 0; i < 40; i++)
                 cells[i] = i;
             for (uint64_t h = 0; h < 2; h++)
-                expect_head(batch.expect + h * 32, (const float *)batch.in[0].words + h * 32, k, v, 32, &two, cells, 6, 7);
+                expect_head(batch.expect + h * 32, (const float *)batch.in[0].words + h * 32, k, v, 32, &two, cells, 6,
+                            7);
             for (uint64_t i = 0; i < 64; i++)
                 g_assert_cmpfloat_with_epsilon((double)((float *)batch.out.words)[i], batch.expect[i], 1e-5);
             g_assert_true(memcmp(batch.out.words, alone.out.words, 64 * 4) != 0);

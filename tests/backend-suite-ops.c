@@ -19,7 +19,8 @@ static void elements(enum psc_op op, scalar_fn fn, unsigned operands)
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++)
         for (unsigned t = 0; t < G_N_ELEMENTS(token_counts); t++, cases++) {
             struct test_case c;
-            test_case_init(&c, op, "%s of %u x %u", psc_op_info(op)->name, (unsigned)sizes[i], (unsigned)token_counts[t]);
+            test_case_init(&c, op, "%s of %u x %u", psc_op_info(op)->name, (unsigned)sizes[i],
+                           (unsigned)token_counts[t]);
             const float *a = test_case_floats(&c, sizes[i], token_counts[t], 1, 1), *b = a;
             if (operands > 1)
                 b = test_case_floats(&c, sizes[i], token_counts[t], 1, 1);
@@ -71,8 +72,8 @@ static void test_scale(void)
 /* exp far from zero, infinities and NaN, as libm has them; and silu then mul is swiglu, bit for bit. */
 static void test_silu_ends(void)
 {
-    static const float values[] = {0, -0.0f, 1e-30f, -1e-30f, 88, -88, 88.8f, -88.8f, 100, -100, 104, -104, 3e38f, INFINITY, NAN,
-                                   -87.5f, -103.5f, 1, -1, 20};
+    static const float values[] = {0,   -0.0f, 1e-30f, -1e-30f,  88,  -88,    88.8f,   -88.8f, 100, -100,
+                                   104, -104,  3e38f,  INFINITY, NAN, -87.5f, -103.5f, 1,      -1,  20};
     struct test_case c;
     test_case_init(&c, PSC_OP_SILU, "silu of extreme numbers");
     float *a = test_case_floats(&c, G_N_ELEMENTS(values), 1, 1, 1);
@@ -113,8 +114,8 @@ static void test_swiglu_is_silu_then_mul(void)
 static void softmax_case(uint64_t d0, uint64_t d1, uint64_t d2, int dim, unsigned faults)
 {
     struct test_case c;
-    test_case_init(&c, PSC_OP_SOFTMAX, "softmax of %u x %u x %u along %d%s", (unsigned)d0, (unsigned)d1, (unsigned)d2, dim,
-                   faults ? " with fault l21" : "");
+    test_case_init(&c, PSC_OP_SOFTMAX, "softmax of %u x %u x %u along %d%s", (unsigned)d0, (unsigned)d1, (unsigned)d2,
+                   dim, faults ? " with fault l21" : "");
     c.params.dim = dim;
     c.faults = faults;
     const float *a = test_case_floats(&c, d0, d1, d2, 1);
@@ -149,14 +150,15 @@ static void test_softmax_fault(void)
     softmax_case(9, 6, 1, 1, PSC_CALL_L21);
 }
 
-/* ---- norms ----------------------------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
-static void norm_case(enum psc_op op, uint64_t width, uint64_t heads, uint64_t tokens, enum psc_wtype type, bool weight, bool bias)
+static void norm_case(enum psc_op op, uint64_t width, uint64_t heads, uint64_t tokens, enum psc_wtype type, bool weight,
+                      bool bias)
 {
     struct test_case c;
     const float *w = NULL, *b = NULL;
-    test_case_init(&c, op, "%s of %u x %u heads x %u tokens%s%s", psc_op_info(op)->name, (unsigned)width, (unsigned)heads,
-                   (unsigned)tokens, weight ? " with weight" : "", bias ? " and bias" : "");
+    test_case_init(&c, op, "%s of %u x %u heads x %u tokens%s%s", psc_op_info(op)->name, (unsigned)width,
+                   (unsigned)heads, (unsigned)tokens, weight ? " with weight" : "", bias ? " and bias" : "");
     c.params.eps = 1e-5f;
     c.params.hd = op == PSC_OP_QK_NORM ? width : 0;
     c.params.nh = heads;
@@ -195,14 +197,16 @@ static void test_qk_norm(void)
     norm_case(PSC_OP_QK_NORM, 32, 1, 2, PSC_W_F32, false, false);
 }
 
-/* ---- rope ------------------------------------------------------------------------------------------------------------ */
+/* ---- rope ------------------------------------------------------------------------------------ */
 
-static void rope_case(enum psc_op op, uint64_t hd, uint64_t heads, uint64_t tokens, bool interleaved, enum psc_dtype dtype)
+static void rope_case(enum psc_op op, uint64_t hd, uint64_t heads, uint64_t tokens, bool interleaved,
+                      enum psc_dtype dtype)
 {
     struct test_case c;
     const float *bias = NULL;
     test_case_init(&c, op, "%s %s, %u x %u heads, %u tokens, positions as %s", psc_op_info(op)->name,
-                   interleaved ? "interleaved" : "in halves", (unsigned)hd, (unsigned)heads, (unsigned)tokens, psc_dtype_name(dtype));
+                   interleaved ? "interleaved" : "in halves", (unsigned)hd, (unsigned)heads, (unsigned)tokens,
+                   psc_dtype_name(dtype));
     c.params.hd = hd;
     c.params.n_head = heads;
     c.params.freq_base = 1e6f;
@@ -265,7 +269,7 @@ static void test_rope_follows_positions(void)
         }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void test_embedding(void)
 {
@@ -323,7 +327,9 @@ static void test_bit_patterns(void)
         c.bits = true;
         c.expect_bits = g_new(uint32_t, 8);
         for (unsigned i = 0; i < 8; i++)
-            c.expect_bits[i] = patterns[ops[o] == PSC_OP_GET_ROWS ? (i + 4) % 8 : ops[o] == PSC_OP_PERMUTE ? i % 2 * 4 + i / 2 : i];
+            c.expect_bits[i] = patterns[ops[o] == PSC_OP_GET_ROWS  ? (i + 4) % 8
+                                        : ops[o] == PSC_OP_PERMUTE ? i % 2 * 4 + i / 2
+                                                                   : i];
         test_case_run(&c);
     }
 }
@@ -377,7 +383,8 @@ static void test_views(void)
 
 static void test_permute(void)
 {
-    static const int32_t perms[][4] = {{1, 0, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}, {0, 1, 2, 3}, {1, 3, 0, 2}};
+    static const int32_t perms[][4] = {{1, 0, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0},
+                                       {0, 2, 1, 3}, {0, 1, 2, 3}, {1, 3, 0, 2}};
     for (unsigned p = 0; p < G_N_ELEMENTS(perms); p++) {
         struct test_case c;
         uint64_t s[4] = {3, 5, 2, 4}, to[4], at[4], from[4];
@@ -388,7 +395,8 @@ static void test_permute(void)
             to[d] = s[perms[p][d]];
         test_case_out(&c, to[0], to[1], to[2], to[3]);
         for (uint64_t i = 0; i < c.out.n; i++) {
-            at[0] = i % to[0], at[1] = i / to[0] % to[1], at[2] = i / to[0] / to[1] % to[2], at[3] = i / to[0] / to[1] / to[2];
+            at[0] = i % to[0], at[1] = i / to[0] % to[1], at[2] = i / to[0] / to[1] % to[2],
+            at[3] = i / to[0] / to[1] / to[2];
             for (int d = 0; d < 4; d++)
                 from[perms[p][d]] = at[d];
             c.expect[i] = (double)x[((from[3] * s[2] + from[2]) * s[1] + from[1]) * s[0] + from[0]];

@@ -153,8 +153,8 @@ static void test_transposed(void)
 static void batch_case(uint64_t k, uint64_t n, uint64_t m, uint64_t b2, uint64_t share, bool transposed)
 {
     struct test_case c;
-    test_case_init(&c, PSC_OP_BATCH_MATMUL, "batch_matmul %u x %u x %u, %u matrices, b shared by %u%s", (unsigned)m, (unsigned)k,
-                   (unsigned)n, (unsigned)b2, (unsigned)share, transposed ? ", transposed" : "");
+    test_case_init(&c, PSC_OP_BATCH_MATMUL, "batch_matmul %u x %u x %u, %u matrices, b shared by %u%s", (unsigned)m,
+                   (unsigned)k, (unsigned)n, (unsigned)b2, (unsigned)share, transposed ? ", transposed" : "");
     c.params.transpose_b = transposed;
     const float *a = test_case_floats(&c, k, m, b2, 2);
     const float *b = test_case_floats(&c, transposed ? k : n, transposed ? n : k, b2 / share, 1);
@@ -243,7 +243,7 @@ static void test_chain(void)
         test_case_clear(chain[i]);
 }
 
-/* ---- fused_ffn ------------------------------------------------------------------------------------------------------- */
+/* ---- fused_ffn ------------------------------------------------------------------------------- */
 
 /* The rows [0, nf) are what matmul, matmul and swiglu make, bit for bit. */
 static void ffn_case(enum psc_wtype type, uint64_t tokens, bool one_weight)
@@ -265,7 +265,8 @@ static void ffn_case(enum psc_wtype type, uint64_t tokens, bool one_weight)
         g_assert_true(psc_wtype_bytes(type, 256 * nf, &half));
         for (int p = 0; p < 2; p++) {
             parts[p] = test_case_weight(&fused, "half", type, 256, nf, NULL);
-            memcpy((void *)(uintptr_t)parts[p].weight->data, (const char *)fused.weight.weight->data + (uint64_t)p * half, half);
+            memcpy((void *)(uintptr_t)parts[p].weight->data,
+                   (const char *)fused.weight.weight->data + (uint64_t)p * half, half);
         }
     } else {
         for (int p = 0; p < 2; p++)

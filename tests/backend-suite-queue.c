@@ -65,7 +65,7 @@ static void scale(struct scaling *s, psc_address a, float by, psc_address out)
     must(api->launch(b, &s->call, &error));
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_memory(void)
 {
@@ -119,7 +119,7 @@ static void test_weights(void)
     g_assert_cmpuint(first, ==, second);
 }
 
-/* ---- order ----------------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void test_read_before_submit(void)
 {
@@ -207,7 +207,8 @@ static void test_probes_are_the_definition(void)
             g_assert_cmpmem(&got.min, 4 * sizeof got.min, &want.min, 4 * sizeof want.min);
             g_assert_cmpuint(got.n, ==, want.n);
             g_assert_cmpuint(got.sample_n, ==, want.sample_n);
-            g_assert_cmpmem(got.samples, got.sample_n * sizeof *got.samples, want.samples, got.sample_n * sizeof *got.samples);
+            g_assert_cmpmem(got.samples, got.sample_n * sizeof *got.samples, want.samples,
+                            got.sample_n * sizeof *got.samples);
         }
     api->free(b, at);
 }
@@ -238,7 +239,7 @@ static void test_moves(void)
     api->free(b, at);
 }
 
-/* ---- staged copies --------------------------------------------------------------------------------------------------- */
+/* ---- staged copies --------------------------------------------------------------------------- */
 
 /* To the cpu, and to another instance of the same backend. */
 static void copies_to(const struct psc_backend_api *dst_api)
@@ -288,7 +289,7 @@ static void test_copies(void)
     copies_to(api);
 }
 
-/* ---- the memo of quantised activations (l33) --------------------------------------------------------------------------- */
+/* ---- the memo of quantised activations (l33) ------------------------------------------------- */
 
 enum how { BY_KERNEL, BY_WRITE, BY_FILL, BY_MOVE, HOW_N };
 
@@ -377,7 +378,7 @@ static void test_snapshots_are_not_remembered(void)
     test_case_clear(&c);
 }
 
-/* ---- out of memory ----------------------------------------------------------------------------------------------------- */
+/* ---- out of memory --------------------------------------------------------------------------- */
 
 static void test_out_of_memory(void)
 {
@@ -399,7 +400,8 @@ static void test_out_of_memory(void)
             c.weight = test_case_weight(&c, "w", PSC_W_F16, 64, 1, NULL);
         if (ops[i] == PSC_OP_ATTN)
             test_case_kv(&c, PSC_KV_Q8_0, 8, 32);
-        c.params = (struct psc_params){.hd = 32, .freq_base = 10000, .n_head = 2, .n_head_kv = 1, .scale = 1, .has_scale = true};
+        c.params = (struct psc_params){
+            .hd = 32, .freq_base = 10000, .n_head = 2, .n_head_kv = 1, .scale = 1, .has_scale = true};
         test_case_out(&c, 64, 2, 1, 1);
         test_case_out_of_memory(&c);
     }

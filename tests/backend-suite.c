@@ -9,7 +9,7 @@ struct test_suite the_suite;
 
 #define GUARD 64u /* poisoned bytes on both sides of every window */
 
-/* ---- random ---------------------------------------------------------------------------------------------------------- */
+/* ---- random ---------------------------------------------------------------------------------- */
 
 uint64_t test_random_below(uint64_t n)
 {
@@ -24,7 +24,7 @@ float test_random_float(void)
     return (float)(2 * (sum - 2));
 }
 
-/* ---- cases ----------------------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 void test_case_init(struct test_case *c, enum psc_op op, const char *name_format, ...)
 {
@@ -85,8 +85,8 @@ void test_case_out(struct test_case *c, uint64_t d0, uint64_t d1, uint64_t d2, u
     c->expect = g_new0(double, c->out.n + 1);
 }
 
-struct psc_bound_weight test_case_weight(struct test_case *c, const char *name, enum psc_wtype type, uint64_t in, uint64_t out,
-                                         const float **ret_values)
+struct psc_bound_weight test_case_weight(struct test_case *c, const char *name, enum psc_wtype type, uint64_t in,
+                                         uint64_t out, const float **ret_values)
 {
     uint64_t bytes = 0;
     g_assert_true(psc_wtype_bytes(type, in * out, &bytes));
@@ -136,7 +136,7 @@ void test_case_kv(struct test_case *c, enum psc_kv_format format, uint64_t rows,
     g_free(row);
 }
 
-/* ---- running one ----------------------------------------------------------------------------------------------------- */
+/* ---- running one ----------------------------------------------------------------------------- */
 
 /* A case laid out on a backend. */
 struct bench {
@@ -307,7 +307,7 @@ void test_case_out_of_memory(struct test_case *c)
     test_case_clear(c);
 }
 
-/* ---- judging --------------------------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static double check_expected(const struct test_case *c, const char *variant)
 {
@@ -316,13 +316,14 @@ static double check_expected(const struct test_case *c, const char *variant)
     double worst = 0;
     for (uint64_t i = 0; i < c->out.n; i++) {
         if (c->bits && bits[i] != c->expect_bits[i])
-            g_error("%s on %s: word %" G_GUINT64_FORMAT " is %08x, expected %08x", c->name, variant, i, bits[i], c->expect_bits[i]);
+            g_error("%s on %s: word %" G_GUINT64_FORMAT " is %08x, expected %08x", c->name, variant, i, bits[i],
+                    c->expect_bits[i]);
         if (c->bits || !c->expect)
             continue;
         double e = c->expect[i], error = fabs((double)got[i] - e) / (1 + fabs(e));
         if (!(error <= c->tolerance) && !(isnan(e) && isnan(got[i])) && !(e == (double)got[i]))
-            g_error("%s on %s: element %" G_GUINT64_FORMAT " is %.9g, expected %.9g (error %.3g, allowed %.3g)", c->name, variant, i,
-                    (double)got[i], e, error, c->tolerance);
+            g_error("%s on %s: element %" G_GUINT64_FORMAT " is %.9g, expected %.9g (error %.3g, allowed %.3g)",
+                    c->name, variant, i, (double)got[i], e, error, c->tolerance);
         worst = error > worst ? error : worst;
     }
     return worst;
@@ -353,7 +354,8 @@ static void check_same(struct test_case *c, const struct reference *r, const cha
         uint64_t i = 0;
         while (a[i] == b[i])
             i++;
-        g_error("%s on %s: word %" G_GUINT64_FORMAT " is %08x, and %08x on the first variant", c->name, variant, i, a[i], b[i]);
+        g_error("%s on %s: word %" G_GUINT64_FORMAT " is %08x, and %08x on the first variant", c->name, variant, i,
+                a[i], b[i]);
     }
     if (bytes && (memcmp(c->kv.k, r->k, bytes) != 0 || memcmp(c->kv.v, r->v, bytes) != 0))
         g_error("%s on %s: the regions differ from those of the first variant", c->name, variant);
@@ -400,7 +402,8 @@ void test_case_run(struct test_case *c)
     for (unsigned v = 1; v < the_suite.variant_n; v++) {
         restore(c, &r);
         must(run_once(c, v, v % 2, -1, 0, &error), &error, c->name);
-        check_same(c, &r, the_suite.variants[v].name, c->loose && the_suite.variants[v].config.portable != the_suite.variants[0].config.portable);
+        check_same(c, &r, the_suite.variants[v].name,
+                   c->loose && the_suite.variants[v].config.portable != the_suite.variants[0].config.portable);
     }
     if (c->in_place)
         run_in_place(c, &r);
@@ -435,7 +438,7 @@ void test_case_refused(struct test_case *c, const char *word)
     test_case_clear(c);
 }
 
-/* ---- the suite ------------------------------------------------------------------------------------------------------- */
+/* ---- the suite ------------------------------------------------------------------------------- */
 
 void test_suite_add(const char *path, void (*test)(void))
 {

@@ -75,7 +75,7 @@ void test_backend_fused(void);
 /* g_test_add_func under /NAME-OF-THE-BACKEND/path. */
 void test_suite_add(const char *path, void (*test)(void));
 
-/* ---- cases ---- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 void test_case_init(struct test_case *c, enum psc_op op, const char *name_format, ...) PSC_PRINTF(3, 4);
 void test_case_clear(struct test_case *c);
 /* Adds an operand; values may be NULL (random, normal-like, in -2 .. 2). Returns its words. */
@@ -83,8 +83,8 @@ float *test_case_floats(struct test_case *c, uint64_t d0, uint64_t d1, uint64_t 
 int32_t *test_case_words(struct test_case *c, enum psc_dtype dtype, uint64_t n);
 void test_case_out(struct test_case *c, uint64_t d0, uint64_t d1, uint64_t d2, uint64_t d3); /* expect is zeroed */
 /* A random weight of a type, owned by the case; ret_values: decoded, in * out. */
-struct psc_bound_weight test_case_weight(struct test_case *c, const char *name, enum psc_wtype type, uint64_t in, uint64_t out,
-                                         const float **ret_values);
+struct psc_bound_weight test_case_weight(struct test_case *c, const char *name, enum psc_wtype type, uint64_t in,
+                                         uint64_t out, const float **ret_values);
 /* up to three of those as the parts of one weight */
 struct psc_bound_weight test_case_parts(struct test_case *c, const char *name, const struct psc_bound_weight *parts,
                                         uint32_t n);

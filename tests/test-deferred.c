@@ -184,7 +184,8 @@ static void rope_into_kv(unsigned faults, float expected)
 {
     struct bench s;
     open_bench(&s);
-    struct psc_window k = buffer(s.b, 0), r = buffer(s.b, 0x7fc00000), region[2] = {buffer(s.b, 0x7fc00000), buffer(s.b, 0x7fc00000)};
+    struct psc_window k = buffer(s.b, 0), r = buffer(s.b, 0x7fc00000),
+                      region[2] = {buffer(s.b, 0x7fc00000), buffer(s.b, 0x7fc00000)};
     struct psc_window position = {.bytes = 4, .dtype = PSC_I32, .shape = {1, 1, 1, 1}};
     struct psc_params params = {.hd = 64, .freq_base = 10000};
     must(api->alloc(s.b, 4, &position.at, &error));
@@ -212,7 +213,8 @@ static void test_l6(void)
 /* What it says it takes is what Metal takes. */
 static void test_takes(void)
 {
-    static const enum psc_op refused[] = {PSC_OP_OTHER, PSC_OP_SCALE, PSC_OP_SOFTMAX, PSC_OP_BATCH_MATMUL, PSC_OP_QKV_BIAS_ROPE_STORE};
+    static const enum psc_op refused[] = {PSC_OP_OTHER, PSC_OP_SCALE, PSC_OP_SOFTMAX, PSC_OP_BATCH_MATMUL,
+                                          PSC_OP_QKV_BIAS_ROPE_STORE};
     struct psc_params offset = {.view_offset = 1};
     for (unsigned op = 0; op < PSC_OP_N; op++) {
         bool expected = true;

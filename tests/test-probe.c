@@ -8,7 +8,7 @@
 
 static uint64_t seed;
 
-/* ---- hash: the page of probe.h, byte by byte ------------------------------------------------------------------------- */
+/* ---- hash: the page of probe.h, byte by byte ------------------------------------------------- */
 
 static uint64_t naive_hash(const unsigned char *bytes, uint64_t n)
 {
@@ -72,7 +72,7 @@ static void test_hash_differs(void)
     g_assert_cmphex(psc_probe_hash(bytes, 2048), !=, first);
 }
 
-/* ---- statistics ------------------------------------------------------------------------------------------------------ */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 static void naive_stats(const double *x, uint64_t n, struct psc_probe_stats *ret)
 {
@@ -129,7 +129,8 @@ static void test_float_stats(void)
         for (unsigned s = 0; s < G_N_ELEMENTS(sizes); s++) {
             for (uint64_t i = 0; i < sizes[s]; i++) {
                 uint64_t r = psc_random_next(&seed);
-                x[i + 1] = special && (special > 1 || r % 97 == 0) ? odd[r / 97 % G_N_ELEMENTS(odd)] : (float)(int64_t)r * 1e-18f;
+                x[i + 1] = special && (special > 1 || r % 97 == 0) ? odd[r / 97 % G_N_ELEMENTS(odd)]
+                                                                   : (float)(int64_t)r * 1e-18f;
                 wide[i] = (double)x[i + 1];
             }
             check_stats(x + 1, wide, sizes[s], PSC_F32);
@@ -145,7 +146,8 @@ static void test_strides(void)
 {
     static const struct {
         uint64_t n, stride;
-    } seen[] = {{896, 14}, {1152, 18}, {1792, 28}, {4864, 76}, {9728, 152}, {151936, 2374}, {128, 2}, {256, 4}, {64, 1}, {65, 2}};
+    } seen[] = {{896, 14},      {1152, 18}, {1792, 28}, {4864, 76}, {9728, 152},
+                {151936, 2374}, {128, 2},   {256, 4},   {64, 1},    {65, 2}};
     static float x[MOST];
     for (unsigned i = 0; i < G_N_ELEMENTS(seen); i++) {
         struct psc_probe_stats stats;
@@ -190,7 +192,8 @@ static void test_other_dtypes(void)
         enum psc_dtype dtype;
         enum psc_wtype type;
         uint64_t n;
-    } cases[] = {{PSC_F16, PSC_W_F16, 1100}, {PSC_BF16, PSC_W_BF16, 513}, {PSC_Q8_0, PSC_W_Q8_0, 1024}, {PSC_F16, PSC_W_F16, 3}};
+    } cases[] = {
+        {PSC_F16, PSC_W_F16, 1100}, {PSC_BF16, PSC_W_BF16, 513}, {PSC_Q8_0, PSC_W_Q8_0, 1024}, {PSC_F16, PSC_W_F16, 3}};
     for (unsigned c = 0; c < G_N_ELEMENTS(cases); c++) {
         for (uint64_t i = 0; i < cases[c].n; i++)
             decoded[i] = (float)(int64_t)psc_random_next(&seed) * 1e-17f;

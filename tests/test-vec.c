@@ -76,8 +76,8 @@ static void same(uint64_t n, const char *what)
 {
     for (uint64_t i = 0; i < n; i++)
         if (memcmp(&a[i], &b[i], 4) != 0 && !(isnan(a[i]) && isnan(b[i])))
-            g_error("%s: value %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " is %a on one table, %a on the other", what, i, n,
-                    (double)a[i], (double)b[i]);
+            g_error("%s: value %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " is %a on one table, %a on the other",
+                    what, i, n, (double)a[i], (double)b[i]);
 }
 
 static void compare_tables(const struct psc_cpu_vec *p, const struct psc_cpu_vec *v, uint64_t n)

@@ -33,7 +33,8 @@ static void close_cpu(struct psc_backend *b)
     psc_free(b);
 }
 
-static enum psc_status open_cpu(const struct psc_backend_config *config, struct psc_backend **ret, struct psc_error *reterr)
+static enum psc_status open_cpu(const struct psc_backend_config *config, struct psc_backend **ret,
+                                struct psc_error *reterr)
 {
     struct psc_backend *b = psc_alloc0(1, sizeof *b);
     if (!b)
@@ -47,7 +48,7 @@ static enum psc_status open_cpu(const struct psc_backend_config *config, struct 
     return PSC_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static enum psc_query query(struct psc_backend *b, uint64_t *ret_free, uint64_t *ret_total)
 {
@@ -85,7 +86,8 @@ static enum psc_status write_bytes(struct psc_backend *b, psc_address at, const 
     return PSC_OK;
 }
 
-static enum psc_status read_bytes(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr)
+static enum psc_status read_bytes(struct psc_backend *b, psc_address at, void *to, uint64_t bytes,
+                                  struct psc_error *reterr)
 {
     (void)b;
     (void)reterr;
@@ -112,7 +114,7 @@ static enum psc_status load_weight(struct psc_backend *b, const struct psc_weigh
     return PSC_OK;
 }
 
-/* ---- the queue: nothing waits ------------------------------------------------------------------------------------- */
+/* ---- the queue: nothing waits ---------------------------------------------------------------- */
 
 static enum psc_status launch(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr)
 {
@@ -152,7 +154,7 @@ static enum psc_status synchronise(struct psc_backend *b, struct psc_error *rete
     return PSC_OK;
 }
 
-/* ---- staged copies ------------------------------------------------------------------------------------------------ */
+/* ---- staged copies --------------------------------------------------------------------------- */
 
 static enum psc_status enqueue_copy(struct psc_backend *b, psc_address from, uint64_t bytes,
                                     const struct psc_backend_api *dst_api, struct psc_backend *dst, psc_address to,
@@ -169,8 +171,9 @@ static enum psc_status enqueue_copy(struct psc_backend *b, psc_address from, uin
 static enum psc_status await_copy(struct psc_backend *b, uint64_t ticket, struct psc_error *reterr)
 {
     if (!ticket || ticket > b->copies || b->waits >= b->copies)
-        return psc_fail(reterr, PSC_ERR_USAGE, "copy %" PRIu64 " is awaited, and %" PRIu64 " of %" PRIu64 " were awaited already",
-                        ticket, b->waits, b->copies);
+        return psc_fail(reterr, PSC_ERR_USAGE,
+                        "copy %" PRIu64 " is awaited, and %" PRIu64 " of %" PRIu64 " were awaited already", ticket,
+                        b->waits, b->copies);
     b->waits++;
     return PSC_OK;
 }

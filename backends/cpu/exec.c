@@ -34,7 +34,7 @@ static const struct psc_cpu_op *const the_ops[PSC_OP_N] = {
     [PSC_OP_CONCAT] = &psc_cpu_concat,
 };
 
-/* ---- sentences ---------------------------------------------------------------------------------------------------- */
+/* ---- sentences ------------------------------------------------------------------------------- */
 
 enum psc_status psc_cpu_refuse(const struct psc_call *call, struct psc_error *reterr, enum psc_status status,
                                const char *fmt, ...)
@@ -44,7 +44,8 @@ enum psc_status psc_cpu_refuse(const struct psc_call *call, struct psc_error *re
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    const struct psc_node_info *node = call->graph && call->node < call->graph->n ? &call->graph->nodes[call->node] : NULL;
+    const struct psc_node_info *node =
+        call->graph && call->node < call->graph->n ? &call->graph->nodes[call->node] : NULL;
     uint64_t id = node ? node->id : call->node;
     const char *op = node && call->op == PSC_OP_OTHER ? node->op_name : psc_op_info(call->op)->name;
     if (node && node->name)
@@ -86,11 +87,11 @@ enum psc_status psc_cpu_need_same_size(const struct psc_call *call, uint32_t k, 
 {
     if (call->in[k].bytes == call->out.bytes)
         return PSC_OK;
-    return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "operand %u has %" PRIu64 " elements, the result has %" PRIu64, k,
-                          psc_cpu_elements(&call->in[k]), psc_cpu_elements(&call->out));
+    return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "operand %u has %" PRIu64 " elements, the result has %" PRIu64,
+                          k, psc_cpu_elements(&call->in[k]), psc_cpu_elements(&call->out));
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------ */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 static enum psc_status need_bytes(const struct psc_call *call, const struct psc_weight *w, psc_address at,
                                   const char *what, struct psc_error *reterr)
@@ -98,10 +99,11 @@ static enum psc_status need_bytes(const struct psc_call *call, const struct psc_
     const struct psc_wtype_info *info = psc_wtype_info(w->type);
     const char *name = w->name ? w->name : "?";
     if (!info->block)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "the type of %s '%.80s' cannot be computed with", what, name);
-    if (!at)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "%s '%.80s' has no bytes: the model has shapes only", what,
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "the type of %s '%.80s' cannot be computed with", what,
                               name);
+    if (!at)
+        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "%s '%.80s' has no bytes: the model has shapes only",
+                              what, name);
     if (w->in % info->block)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "a row of %s '%.80s' has %" PRIu64 " values, and %s needs a "
                               "multiple of %u", what, name, w->in, info->name, info->block);
@@ -112,8 +114,8 @@ enum psc_status psc_cpu_need_weight(const struct psc_call *call, const struct ps
                                     const char *name, struct psc_error *reterr)
 {
     if (!w->weight && name)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "%s '%.80s' is not there: the run has no such weight", what,
-                              name);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "%s '%.80s' is not there: the run has no such weight",
+                              what, name);
     if (!w->weight)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it names no %s (meta.%s)", what, what);
     if (!w->weight->part_n)
@@ -123,8 +125,8 @@ enum psc_status psc_cpu_need_weight(const struct psc_call *call, const struct ps
         if (status)
             return status;
         if (w->weight->parts[i]->in != w->weight->in)
-            return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "the parts of %s '%.80s' have rows of different widths", what,
-                                  w->weight->name ? w->weight->name : "?");
+            return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "the parts of %s '%.80s' have rows of different widths",
+                                  what, w->weight->name ? w->weight->name : "?");
     }
     return PSC_OK;
 }
@@ -140,8 +142,10 @@ enum psc_status psc_cpu_need_vector(const struct psc_call *call, const struct ps
     const struct psc_weight *weight = w->weight;
     uint64_t values;
     if (weight->part_n || !psc_mul_u64(weight->in, weight->out, &values) || values != n)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%s '%.80s' has %" PRIu64 " x %" PRIu64 " values and should have "
-                              "%" PRIu64, what, weight->name ? weight->name : "?", weight->in, weight->out, n);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "%s '%.80s' has %" PRIu64 " x %" PRIu64 " values and should have "
+                              "%" PRIu64,
+                              what, weight->name ? weight->name : "?", weight->in, weight->out, n);
     if (weight->type != PSC_W_F32 && !psc_cpu_piece(n, sizeof(float), &plan->needs.temp))
         return psc_cpu_refuse(call, reterr, PSC_ERR_TOO_BIG, "%s is too big", what);
     return PSC_OK;
@@ -160,7 +164,7 @@ const float *psc_cpu_vector(const struct psc_cpu_run *run, const struct psc_boun
     return decoded;
 }
 
-/* ---- one call ----------------------------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 static bool overlap(const struct psc_window *a, const struct psc_window *b)
 {
@@ -202,7 +206,8 @@ static enum psc_status need_snapshots(const struct psc_call *call, struct psc_cp
 /* Nothing to compute: inputs are filled by the host, a load moves nothing, an empty result has no bytes. */
 static bool is_idle(const struct psc_call *call)
 {
-    return call->op == PSC_OP_INPUT || call->op == PSC_OP_KV_LOAD || (!call->out.bytes && !psc_op_info(call->op)->is_kv);
+    return call->op == PSC_OP_INPUT || call->op == PSC_OP_KV_LOAD ||
+           (!call->out.bytes && !psc_op_info(call->op)->is_kv);
 }
 
 enum psc_status psc_cpu_exec_prepare(struct psc_cpu_exec *exec, const struct psc_call *call, struct psc_error *reterr)

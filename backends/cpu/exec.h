@@ -47,7 +47,7 @@ enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_cal
 /* Fills a probe's result from host memory. */
 void psc_cpu_exec_probe(const struct psc_probe *probe);
 
-/* ---- for the ops -------------------------------------------------------------------------------------------------- */
+/* ---- for the ops ----------------------------------------------------------------------------- */
 
 /* A call while it runs: operands possibly snapshotted, workers chosen. */
 struct psc_cpu_run {
@@ -136,8 +136,8 @@ void psc_cpu_store_rows(const struct psc_call *call, psc_address region, const f
                         const int32_t *cells, uint64_t tokens);
 
 /* Product with a weight or with the parts of one, laid side by side in the output's row. bias: one a part, or NULL. */
-enum psc_status psc_cpu_need_product(const struct psc_call *call, uint64_t in, uint64_t tokens, struct psc_cpu_plan *plan,
-                                     struct psc_error *reterr);
+enum psc_status psc_cpu_need_product(const struct psc_call *call, uint64_t in, uint64_t tokens,
+                                     struct psc_cpu_plan *plan, struct psc_error *reterr);
 uint64_t psc_cpu_product_width(const struct psc_weight *weight); /* rows of all parts */
 void psc_cpu_multiply(const struct psc_cpu_run *run, const struct psc_window *x, const float *const *bias, float *out,
                       uint64_t out_stride, uint64_t tokens);

@@ -27,7 +27,8 @@ enum psc_status psc_host_memory_alloc(struct psc_host_memory *m, uint64_t bytes,
     void *owned = psc_add_u64(bytes, 2 * LINE, &all) && all <= SIZE_MAX ? psc_alloc((size_t)all) : NULL;
     if (!owned) {
         char text[16];
-        return psc_fail(reterr, PSC_ERR_NOMEM, "no memory for a buffer of %s", psc_bytes_text(bytes, text, sizeof text));
+        return psc_fail(reterr, PSC_ERR_NOMEM, "no memory for a buffer of %s",
+                        psc_bytes_text(bytes, text, sizeof text));
     }
     psc_address at = ((psc_address)(uintptr_t)owned + 2 * LINE - 1) / LINE * LINE;
     struct psc_host_block *block = head_of(at);

@@ -50,7 +50,8 @@ static struct window window_of(const int32_t *words, enum form form, uint64_t to
         w.run[w.run_n++] = (struct rows){(uint64_t)words[t], (uint64_t)(words[tokens + t] - words[t])};
     for (uint32_t r = 0; form == BY_MAP && r < RUNS; r++)
         if (words[t * 2 * RUNS + 2 * r + 1])
-            w.run[w.run_n++] = (struct rows){(uint64_t)words[t * 2 * RUNS + 2 * r], (uint64_t)words[t * 2 * RUNS + 2 * r + 1]};
+            w.run[w.run_n++] =
+                (struct rows){(uint64_t)words[t * 2 * RUNS + 2 * r], (uint64_t)words[t * 2 * RUNS + 2 * r + 1]};
     for (uint32_t r = 0; r < w.run_n; r++)
         w.n += w.run[r].n;
     return w;
@@ -61,7 +62,7 @@ static const int32_t *window_words(const struct psc_call *call, const struct psc
     return psc_cpu_words(&in[form_of(call) == BY_POSITION ? 2 : 3]);
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* Heads and widths of a call. */
 struct heads {
@@ -89,16 +90,21 @@ static enum psc_status check_heads(const struct psc_call *call, struct psc_error
     struct heads h = heads_of(call);
     uint64_t width, kv_width;
     if (!h.kv_n || h.n % h.kv_n)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%" PRIu64 " heads cannot share %" PRIu64 " heads of K and V", h.n, h.kv_n);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "%" PRIu64 " heads cannot share %" PRIu64 " heads of K and V", h.n, h.kv_n);
     if (h.hd_kv > h.hd)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "heads of K and V are %" PRIu64 " wide, those of q %" PRIu64, h.hd_kv, h.hd);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "heads of K and V are %" PRIu64 " wide, those of q %" PRIu64,
+                              h.hd_kv, h.hd);
     if (!psc_mul_u64(h.n, h.hd, &width) || !psc_mul_u64(h.kv_n, h.hd_kv, &kv_width) || kv_width > call->kv.width)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%" PRIu64 " heads of %" PRIu64 " values do not fit rows of %" PRIu64,
-                              h.kv_n, h.hd_kv, call->kv.width);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "%" PRIu64 " heads of %" PRIu64 " values do not fit rows of %" PRIu64, h.kv_n, h.hd_kv,
+                              call->kv.width);
     if (call->out.shape[0] != width || call->in[0].shape[0] < width || psc_cpu_rows(&call->in[0]) != h.tokens)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%" PRIu64 " heads of %" PRIu64 " values do not fit q of %" PRIu64 " x %"
-                              PRIu64 " and a result of %" PRIu64 " x %" PRIu64, h.n, h.hd, call->in[0].shape[0],
-                              psc_cpu_rows(&call->in[0]), call->out.shape[0], h.tokens);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "%" PRIu64 " heads of %" PRIu64 " values do not fit q of %" PRIu64 " x %" PRIu64
+                              " and a result of %" PRIu64 " x %" PRIu64,
+                              h.n, h.hd, call->in[0].shape[0], psc_cpu_rows(&call->in[0]), call->out.shape[0],
+                              h.tokens);
     return PSC_OK;
 }
 
@@ -115,7 +121,8 @@ static bool worker_bytes(const struct psc_call *call, const struct heads *h, uns
                          uint64_t *ret)
 {
     uint64_t scores, bytes = 0;
-    if (!psc_mul_u64(call->kv.rows, heads_an_item(h, workers), &scores) || !psc_cpu_piece(scores, sizeof(float), &bytes))
+    if (!psc_mul_u64(call->kv.rows, heads_an_item(h, workers), &scores) ||
+        !psc_cpu_piece(scores, sizeof(float), &bytes))
         return false;
     *ret_scores = bytes;
     if (call->kv.format != PSC_KV_F32 && !psc_cpu_piece(h->hd_kv, TILE * sizeof(float), &bytes))
@@ -131,7 +138,8 @@ static enum psc_status check_operands(const struct psc_call *call, struct psc_er
     if (call->in_n < 3)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it needs q, the layer's K and V, and positions");
     if (call->params->explicit_span && call->in_n < 4)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it should have its windows as operand 3 (detail.explicit_span)");
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "it should have its windows as operand 3 (detail.explicit_span)");
     for (uint32_t k = 0; k < call->in_n; k++)
         if (k != 1 && !call->in[k].at && call->in[k].bytes)
             return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "operand %u has no bytes", k);
@@ -140,8 +148,9 @@ static enum psc_status check_operands(const struct psc_call *call, struct psc_er
         status = psc_cpu_need_words(call, 2, tokens, reterr);
     uint64_t words = call->in_n > 3 ? psc_cpu_elements(&call->in[3]) : 0;
     if (status == PSC_OK && call->in_n > 3 && words != 2 * tokens && words != 2 * RUNS * tokens)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "operand 3 has %" PRIu64 " words; a span has %" PRIu64 ", a map %" PRIu64,
-                              words, 2 * tokens, 2 * RUNS * tokens);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "operand 3 has %" PRIu64 " words; a span has %" PRIu64 ", a map %" PRIu64, words,
+                              2 * tokens, 2 * RUNS * tokens);
     return status;
 }
 
@@ -162,7 +171,8 @@ static enum psc_status check(const struct psc_call *call, struct psc_cpu_plan *p
     return PSC_OK;
 }
 
-static enum psc_status check_position(const struct psc_call *call, const int32_t *words, uint64_t t, struct psc_error *reterr)
+static enum psc_status check_position(const struct psc_call *call, const int32_t *words, uint64_t t,
+                                      struct psc_error *reterr)
 {
     if (words[t] < 0 || (uint64_t)words[t] >= call->kv.rows)
         return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "position %d of token %" PRIu64 ", and n_ctx is %" PRIu64,
@@ -170,28 +180,32 @@ static enum psc_status check_position(const struct psc_call *call, const int32_t
     return PSC_OK;
 }
 
-static enum psc_status check_span(const struct psc_call *call, const int32_t *words, uint64_t t, struct psc_error *reterr)
+static enum psc_status check_span(const struct psc_call *call, const int32_t *words, uint64_t t,
+                                  struct psc_error *reterr)
 {
     int32_t lo = words[t], hi = words[psc_cpu_rows(&call->out) + t];
     if (lo < 0 || hi < lo || (uint64_t)hi > call->kv.rows)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "the window of token %" PRIu64 " is rows %d to %d, and n_ctx is %" PRIu64,
-                              t, (int)lo, (int)hi, call->kv.rows);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE,
+                              "the window of token %" PRIu64 " is rows %d to %d, and n_ctx is %" PRIu64, t, (int)lo,
+                              (int)hi, call->kv.rows);
     return PSC_OK;
 }
 
-static enum psc_status check_map(const struct psc_call *call, const int32_t *words, uint64_t t, struct psc_error *reterr)
+static enum psc_status check_map(const struct psc_call *call, const int32_t *words, uint64_t t,
+                                 struct psc_error *reterr)
 {
     uint64_t sum = 0;
     for (uint32_t r = 0; r < RUNS; r++) {
         int32_t cell = words[t * 2 * RUNS + 2 * r], n = words[t * 2 * RUNS + 2 * r + 1];
         if (cell < 0 || n < 0 || (uint64_t)cell + (uint64_t)n > call->kv.rows)
-            return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "run %u of token %" PRIu64 " is %d rows from %d, and n_ctx is %" PRIu64,
-                                  r, t, (int)n, (int)cell, call->kv.rows);
+            return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE,
+                                  "run %u of token %" PRIu64 " is %d rows from %d, and n_ctx is %" PRIu64, r, t, (int)n,
+                                  (int)cell, call->kv.rows);
         sum += (uint64_t)n;
     }
     if (sum > call->kv.rows)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "token %" PRIu64 " reads %" PRIu64 " rows, and n_ctx is %" PRIu64, t, sum,
-                              call->kv.rows);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE,
+                              "token %" PRIu64 " reads %" PRIu64 " rows, and n_ctx is %" PRIu64, t, sum, call->kv.rows);
     return PSC_OK;
 }
 
@@ -216,7 +230,7 @@ static enum psc_status check_windows(const struct psc_cpu_run *run, struct psc_e
     return PSC_OK;
 }
 
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 struct attn {
     const struct psc_cpu_run *run;
@@ -282,8 +296,8 @@ static void score_run(const struct attn *a, const struct item *it, struct rows r
     for (uint64_t r = 0; r < run.n; r += TILE) {
         uint64_t n = run.n - r < TILE ? run.n - r : TILE, stride;
         const float *k = head_rows(a, it, call->kv.k, run.at + r, n, &stride);
-        a->run->vec->scores(it->q, a->h.hd, a->group, k, stride, n, a->h.hd_kv, call->params->scale, it->scores + done + r,
-                            call->kv.rows);
+        a->run->vec->scores(it->q, a->h.hd, a->group, k, stride, n, a->h.hd_kv, call->params->scale,
+                            it->scores + done + r, call->kv.rows);
     }
 }
 
@@ -294,7 +308,8 @@ static void weigh_run(const struct attn *a, const struct item *it, struct rows r
         uint64_t n = run.n - r < TILE ? run.n - r : TILE, stride;
         const float *v = head_rows(a, it, call->kv.v, run.at + r, n, &stride);
         for (uint64_t g = 0; g < a->group; g++)
-            a->run->vec->weigh(it->scores + g * call->kv.rows + done + r, v, stride, n, a->h.hd_kv, it->out + g * a->h.hd);
+            a->run->vec->weigh(it->scores + g * call->kv.rows + done + r, v, stride, n, a->h.hd_kv,
+                               it->out + g * a->h.hd);
     }
 }
 

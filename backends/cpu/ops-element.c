@@ -38,7 +38,8 @@ static void span(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
     (void)worker;
     const struct psc_cpu_run *run = ctx;
     const struct psc_cpu_vec *vec = run->vec;
-    const float *a = psc_cpu_floats(&run->in[0]) + lo, *b = run->call->in_n > 1 ? psc_cpu_floats(&run->in[1]) + lo : NULL;
+    const float *a = psc_cpu_floats(&run->in[0]) + lo,
+                *b = run->call->in_n > 1 ? psc_cpu_floats(&run->in[1]) + lo : NULL;
     float *out = psc_cpu_floats(&run->call->out) + lo;
     switch (run->call->op) {
     case PSC_OP_ADD:
@@ -77,8 +78,10 @@ const struct psc_cpu_op psc_cpu_swiglu = {check_two, NULL, run_elements};
 static enum psc_status check_softmax(const struct psc_call *call, struct psc_cpu_plan *plan, struct psc_error *reterr)
 {
     if (call->params->dim != 0 && call->params->dim != 1)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "detail.dim is %d; 0 (along a row) and 1 (along the tokens) are "
-                              "possible", (int)call->params->dim);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "detail.dim is %d; 0 (along a row) and 1 (along the tokens) are "
+                              "possible",
+                              (int)call->params->dim);
     return check_one(call, plan, reterr);
 }
 

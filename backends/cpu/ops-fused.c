@@ -39,8 +39,9 @@ static enum psc_status need_heads(const struct psc_call *call, uint64_t tokens, 
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it does not say how wide q and k are (meta.nqt, meta.nkt)");
     enum psc_status status = psc_cpu_need_rope(call, tokens, plan, reterr);
     if (status == PSC_OK && (p->nqt % p->hd || p->nkt % p->hd))
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "heads of %" PRIu64 " values do not divide q of %" PRIu64 " and k of %"
-                              PRIu64, p->hd, p->nqt, p->nkt);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "heads of %" PRIu64 " values do not divide q of %" PRIu64 " and k of %" PRIu64, p->hd,
+                              p->nqt, p->nkt);
     return status ? status : psc_cpu_need_kv(call, p->nkt, reterr);
 }
 
@@ -50,14 +51,15 @@ static enum psc_status need_biases(const struct psc_call *call, struct psc_cpu_p
     const struct psc_params *p = call->params;
     const uint64_t widths[3] = {p->nqt, p->nkt, p->nkt};
     for (int i = 0; i < 3; i++) {
-        enum psc_status status = psc_cpu_need_vector(call, &call->bias[i], words[i], p->bias[i], widths[i], plan, reterr);
+        enum psc_status status =
+            psc_cpu_need_vector(call, &call->bias[i], words[i], p->bias[i], widths[i], plan, reterr);
         if (status)
             return status;
     }
     return PSC_OK;
 }
 
-/* ---- fused_qkv, fused_qkv_norm -------------------------------------------------------------------------------------- */
+/* ---- fused_qkv, fused_qkv_norm --------------------------------------------------------------- */
 
 static enum psc_status need_qkv_weight(const struct psc_call *call, struct psc_error *reterr)
 {
@@ -69,9 +71,10 @@ static enum psc_status need_qkv_weight(const struct psc_call *call, struct psc_e
         fits = w->parts[i]->out == widths[i];
     fits = fits && call->out.shape[0] == p->nqt + 2 * p->nkt;
     return fits ? PSC_OK
-                : psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "weight '%.80s' and a result of %" PRIu64 " values a token do not "
-                                 "fit q of %" PRIu64 " and k and v of %" PRIu64, w->name ? w->name : "?",
-                                 call->out.shape[0], p->nqt, p->nkt);
+                : psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                                 "weight '%.80s' and a result of %" PRIu64 " values a token do not "
+                                 "fit q of %" PRIu64 " and k and v of %" PRIu64,
+                                 w->name ? w->name : "?", call->out.shape[0], p->nqt, p->nkt);
 }
 
 static enum psc_status check_qkv(const struct psc_call *call, struct psc_cpu_plan *plan, struct psc_error *reterr)
@@ -92,9 +95,11 @@ static enum psc_status check_qkv(const struct psc_call *call, struct psc_cpu_pla
     if (status == PSC_OK)
         status = need_biases(call, plan, reterr);
     if (status == PSC_OK)
-        status = psc_cpu_need_vector(call, &call->q_norm, "q_norm", call->params->q_norm, call->params->hd, plan, reterr);
+        status =
+            psc_cpu_need_vector(call, &call->q_norm, "q_norm", call->params->q_norm, call->params->hd, plan, reterr);
     if (status == PSC_OK)
-        status = psc_cpu_need_vector(call, &call->k_norm, "k_norm", call->params->k_norm, call->params->hd, plan, reterr);
+        status =
+            psc_cpu_need_vector(call, &call->k_norm, "k_norm", call->params->k_norm, call->params->hd, plan, reterr);
     return status;
 }
 
@@ -141,7 +146,7 @@ static void run_qkv(const struct psc_cpu_run *run)
 
 const struct psc_cpu_op psc_cpu_fused_qkv = {check_qkv, check_qkv_cells, run_qkv};
 
-/* ---- qkv_bias_rope_store ---------------------------------------------------------------------------------------------- */
+/* ---- qkv_bias_rope_store --------------------------------------------------------------------- */
 
 static enum psc_status check_bias_rope_store(const struct psc_call *call, struct psc_cpu_plan *plan,
                                              struct psc_error *reterr)
@@ -162,9 +167,11 @@ static enum psc_status check_bias_rope_store(const struct psc_call *call, struct
     uint64_t kv_elements;
     if (!psc_mul_u64(p->nkt, tokens, &kv_elements) || call->out.shape[0] != p->nqt ||
         psc_cpu_elements(&call->in[1]) != kv_elements || psc_cpu_elements(&call->in[2]) != kv_elements)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "q, k and v of %" PRIu64 ", %" PRIu64 " and %" PRIu64 " elements do "
-                              "not fit %" PRIu64 " tokens of %" PRIu64 " and %" PRIu64 " values", psc_cpu_elements(&call->in[0]),
-                              psc_cpu_elements(&call->in[1]), psc_cpu_elements(&call->in[2]), tokens, p->nqt, p->nkt);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "q, k and v of %" PRIu64 ", %" PRIu64 " and %" PRIu64 " elements do "
+                              "not fit %" PRIu64 " tokens of %" PRIu64 " and %" PRIu64 " values",
+                              psc_cpu_elements(&call->in[0]), psc_cpu_elements(&call->in[1]),
+                              psc_cpu_elements(&call->in[2]), tokens, p->nqt, p->nkt);
     if (!psc_cpu_piece(kv_elements, sizeof(float), &plan->needs.temp))
         return psc_cpu_refuse(call, reterr, PSC_ERR_TOO_BIG, "k is too big");
     return PSC_OK;
@@ -192,12 +199,13 @@ static void run_bias_rope_store(const struct psc_cpu_run *run)
     for (uint64_t t = 0; t < tokens && bias[2]; t++)
         run->vec->add(v + t * nkt, bias[2], row + t * nkt, nkt);
     psc_cpu_store_rows(call, call->kv.v, bias[2] ? row : v, nkt, cells, tokens);
-    psc_cpu_rope_rows(run, psc_cpu_floats(&run->in[0]), p->nqt, bias[0], psc_cpu_floats(&call->out), p->nqt, p->nqt, tokens);
+    psc_cpu_rope_rows(run, psc_cpu_floats(&run->in[0]), p->nqt, bias[0], psc_cpu_floats(&call->out), p->nqt, p->nqt,
+                      tokens);
 }
 
 const struct psc_cpu_op psc_cpu_bias_rope_store = {check_bias_rope_store, check_stored_cells, run_bias_rope_store};
 
-/* ---- fused_ffn -------------------------------------------------------------------------------------------------------- */
+/* ---- fused_ffn ------------------------------------------------------------------------------- */
 
 static enum psc_status check_ffn(const struct psc_call *call, struct psc_cpu_plan *plan, struct psc_error *reterr)
 {
@@ -214,8 +222,10 @@ static enum psc_status check_ffn(const struct psc_call *call, struct psc_cpu_pla
     if (!nf)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it does not say how wide gate and up are (meta.nf)");
     if (!halves || call->out.shape[0] != 2 * nf || psc_cpu_rows(&call->in[0]) != tokens)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "weight '%.80s' and a result of %" PRIu64 " values a token do not fit "
-                              "gate and up of %" PRIu64, w->name ? w->name : "?", call->out.shape[0], nf);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "weight '%.80s' and a result of %" PRIu64 " values a token do not fit "
+                              "gate and up of %" PRIu64,
+                              w->name ? w->name : "?", call->out.shape[0], nf);
     return PSC_OK;
 }
 

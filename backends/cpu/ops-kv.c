@@ -11,12 +11,15 @@ enum psc_status psc_cpu_need_kv(const struct psc_call *call, uint64_t width, str
     if (!kv->k || !kv->v || !kv->rows)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it was given no K and V regions");
     if (width && kv->width != width)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "its rows have %" PRIu64 " values, those of the layer's regions %"
-                              PRIu64, width, kv->width);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "its rows have %" PRIu64 " values, those of the layer's regions %" PRIu64, width,
+                              kv->width);
     if (kv->width > PSC_KV_WIDTH_MAX || psc_kv_row_words(kv->format, (uint32_t)kv->width, &words, &why))
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%s", why.text[0] ? why.text : "the rows of its regions are too wide");
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%s",
+                              why.text[0] ? why.text : "the rows of its regions are too wide");
     if (kv->row_bytes < (uint64_t)words * 4 || kv->row_bytes % 4)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "a row of %s needs %u bytes, whole words, and the region gives it %" PRIu64,
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "a row of %s needs %u bytes, whole words, and the region gives it %" PRIu64,
                               psc_kv_format_name(kv->format), words * 4, kv->row_bytes);
     return PSC_OK;
 }
@@ -26,9 +29,11 @@ enum psc_status psc_cpu_check_cells(const struct psc_call *call, const int32_t *
 {
     for (uint64_t t = 0; t < tokens; t++)
         if (cells[t] < 0 || (uint64_t)cells[t] >= call->kv.rows)
-            return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "position %d of token %" PRIu64 ", and n_ctx is %" PRIu64
-                                  ": row %d would lie %s its region of %" PRIu64 " bytes", (int)cells[t], t, call->kv.rows,
-                                  (int)cells[t], cells[t] < 0 ? "before" : "behind", call->kv.rows * call->kv.row_bytes);
+            return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE,
+                                  "position %d of token %" PRIu64 ", and n_ctx is %" PRIu64
+                                  ": row %d would lie %s its region of %" PRIu64 " bytes",
+                                  (int)cells[t], t, call->kv.rows, (int)cells[t], cells[t] < 0 ? "before" : "behind",
+                                  call->kv.rows * call->kv.row_bytes);
     return PSC_OK;
 }
 

@@ -45,8 +45,8 @@ static enum psc_status product_needs(const struct psc_call *call, const struct p
     return fits ? PSC_OK : psc_cpu_refuse(call, reterr, PSC_ERR_TOO_BIG, "the product is too big");
 }
 
-enum psc_status psc_cpu_need_product(const struct psc_call *call, uint64_t in, uint64_t tokens, struct psc_cpu_plan *plan,
-                                     struct psc_error *reterr)
+enum psc_status psc_cpu_need_product(const struct psc_call *call, uint64_t in, uint64_t tokens,
+                                     struct psc_cpu_plan *plan, struct psc_error *reterr)
 {
     enum psc_status status = psc_cpu_need_weight(call, &call->weight, "weight", call->params->weight, reterr);
     if (status)
@@ -54,8 +54,9 @@ enum psc_status psc_cpu_need_product(const struct psc_call *call, uint64_t in, u
     const struct psc_weight *w = call->weight.weight;
     const char *name = w->name ? w->name : "?";
     if (w->in > in)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "a row of its operand has %" PRIu64 " values, and '%.80s' takes %"
-                              PRIu64, in, name, w->in);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "a row of its operand has %" PRIu64 " values, and '%.80s' takes %" PRIu64, in, name,
+                              w->in);
     return product_needs(call, &call->weight, tokens, plan, reterr);
 }
 
@@ -73,7 +74,7 @@ void psc_cpu_multiply(const struct psc_cpu_run *run, const struct psc_window *x,
     }
 }
 
-/* ---- matmul with a weight, or with operand 1 as the matrix: [in, out], rows of `in` ---------------------------------- */
+/* ---- matmul with a weight, or with operand 1 as the matrix: [in, out], rows of `in` ---------- */
 
 /* Operand 1 looks like a weight. */
 static struct psc_weight matrix(const struct psc_call *call)
@@ -96,13 +97,15 @@ static enum psc_status check_product(const struct psc_call *call, struct psc_cpu
     if (status)
         return status;
     if (call->params->transpose_b && !by_operand(call))
-        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "detail.transpose_b: weights are never stored transposed");
+        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE,
+                              "detail.transpose_b: weights are never stored transposed");
     if (by_operand(call)) {
         struct psc_weight w = matrix(call);
         struct psc_bound_weight bound = {.weight = &w};
         if (w.in != call->in[0].shape[0])
-            return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "rows of %" PRIu64 " and %" PRIu64 " values have no product",
-                                  call->in[0].shape[0], w.in);
+            return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                                  "rows of %" PRIu64 " and %" PRIu64 " values have no product", call->in[0].shape[0],
+                                  w.in);
         status = psc_cpu_need_numbers(call, 1, reterr);
         if (status == PSC_OK)
             status = product_needs(call, &bound, tokens, plan, reterr);
@@ -114,9 +117,10 @@ static enum psc_status check_product(const struct psc_call *call, struct psc_cpu
     if (status == PSC_OK)
         status = psc_cpu_need_vector(call, &call->bias[0], "bias", call->params->bias[0], width, plan, reterr);
     if (status == PSC_OK && (call->out.shape[0] != width || psc_cpu_rows(&call->out) != tokens))
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "the product of %" PRIu64 " tokens has %" PRIu64 " rows of %" PRIu64
-                              " values, the result %" PRIu64 " of %" PRIu64, tokens, tokens, width,
-                              psc_cpu_rows(&call->out), call->out.shape[0]);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "the product of %" PRIu64 " tokens has %" PRIu64 " rows of %" PRIu64
+                              " values, the result %" PRIu64 " of %" PRIu64,
+                              tokens, tokens, width, psc_cpu_rows(&call->out), call->out.shape[0]);
     return status;
 }
 
@@ -141,7 +145,7 @@ static void run_product(const struct psc_cpu_run *run)
 
 const struct psc_cpu_op psc_cpu_product = {check_product, NULL, run_product};
 
-/* ---- batch_matmul: a [k, m, ...] times b -----------------------------------------------------------------------------
+/* ---- batch_matmul: a [k, m, ...] times b -----------------------------------------------------
  *
  *     transpose_b     b [k, n, ...]    out[i][j] = sum over k of a[i][k] b[j][k]
  *     else            b [n, k, ...]    out[i][j] = sum over k of a[i][k] b[k][j]
@@ -162,10 +166,11 @@ static enum psc_status check_batch(const struct psc_call *call, struct psc_cpu_p
     for (int d = 2; d < 4; d++)
         fits = fits && o[d] == a[d] && b[d] && a[d] % b[d] == 0;
     if (!fits)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64 " times %" PRIu64
-                              " x %" PRIu64 " x %" PRIu64 " x %" PRIu64 "%s does not make %" PRIu64 " x %" PRIu64 " x %" PRIu64
-                              " x %" PRIu64, a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3],
-                              transposed ? " transposed" : "", o[0], o[1], o[2], o[3]);
+        return psc_cpu_refuse(
+            call, reterr, PSC_ERR_GRAPH,
+            "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64 " times %" PRIu64 " x %" PRIu64 " x %" PRIu64
+            " x %" PRIu64 "%s does not make %" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64,
+            a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], transposed ? " transposed" : "", o[0], o[1], o[2], o[3]);
     return PSC_OK;
 }
 

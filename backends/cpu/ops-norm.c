@@ -51,8 +51,8 @@ static enum psc_status check(const struct psc_call *call, struct psc_cpu_plan *p
     if (!n)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it has no head width (detail.hd)");
     if (features % n)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "heads of %" PRIu64 " values do not divide a row of %" PRIu64, n,
-                              features);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "heads of %" PRIu64 " values do not divide a row of %" PRIu64, n, features);
     status = psc_cpu_need_vector(call, &call->weight, "weight", call->params->weight, n, plan, reterr);
     if (status == PSC_OK)
         status = psc_cpu_need_vector(call, &call->norm_bias, "bias", call->params->bias[0], n, plan, reterr);

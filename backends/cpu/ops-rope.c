@@ -45,8 +45,8 @@ enum psc_status psc_cpu_angles_reserve(struct psc_cpu_angles *angles, uint64_t t
     uint64_t values;
     bool grows = tokens > angles->token_cap || hd / 2 > angles->freq_cap;
     if (!psc_mul_u64(tokens, hd, &values))
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "%" PRIu64 " tokens with heads of %" PRIu64 " are too many angles", tokens,
-                        hd);
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "%" PRIu64 " tokens with heads of %" PRIu64 " are too many angles",
+                        tokens, hd);
     if (grows || values > angles->turn_cap)
         angles->tokens = 0;
     if (!renew(&angles->turn, &angles->turn_cap, values, sizeof *angles->turn) ||
@@ -91,7 +91,8 @@ enum psc_status psc_cpu_need_rope(const struct psc_call *call, uint64_t tokens, 
     if (!p->hd)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it has no head width (meta.hd)");
     if (p->hd % 2)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "meta.hd is %" PRIu64 ": pairs need an even head width", p->hd);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "meta.hd is %" PRIu64 ": pairs need an even head width",
+                              p->hd);
     if (!(p->freq_base > 0))
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it has no frequency base (meta.freq_base)");
     plan->angle_tokens = tokens;
@@ -145,8 +146,9 @@ static enum psc_status check(const struct psc_call *call, struct psc_cpu_plan *p
     if (status == PSC_OK)
         status = psc_cpu_need_rope(call, tokens, plan, reterr);
     if (status == PSC_OK && call->out.shape[0] % call->params->hd)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "heads of %" PRIu64 " values do not divide a row of %" PRIu64,
-                              call->params->hd, call->out.shape[0]);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "heads of %" PRIu64 " values do not divide a row of %" PRIu64, call->params->hd,
+                              call->out.shape[0]);
     return status;
 }
 
@@ -154,7 +156,8 @@ static enum psc_status check_bias(const struct psc_call *call, struct psc_cpu_pl
 {
     enum psc_status status = check(call, plan, reterr);
     if (status == PSC_OK)
-        status = psc_cpu_need_vector(call, &call->bias[0], "bias", call->params->bias[0], call->out.shape[0], plan, reterr);
+        status =
+            psc_cpu_need_vector(call, &call->bias[0], "bias", call->params->bias[0], call->out.shape[0], plan, reterr);
     return status;
 }
 

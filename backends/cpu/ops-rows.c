@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- get_rows: rows of a weight (one operand) or of operand 0 (two) ----------------------------------------------- */
+/* ---- get_rows: rows of a weight (one operand) or of operand 0 (two) -------------------------- */
 
 static bool embeds(const struct psc_call *call)
 {
@@ -20,8 +20,9 @@ static enum psc_status check_embedding(const struct psc_call *call, struct psc_e
     if (w->part_n)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "rows of a concatenated weight cannot be chosen");
     if (call->out.shape[0] != w->in)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "its rows have %" PRIu64 " values, those of '%.80s' have %" PRIu64,
-                              call->out.shape[0], w->name ? w->name : "?", w->in);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "its rows have %" PRIu64 " values, those of '%.80s' have %" PRIu64, call->out.shape[0],
+                              w->name ? w->name : "?", w->in);
     return PSC_OK;
 }
 
@@ -36,8 +37,9 @@ static enum psc_status check_get_rows(const struct psc_call *call, struct psc_cp
     else
         status = psc_cpu_need_operands(call, 2, reterr);
     if (status == PSC_OK && !embeds(call) && call->in[0].shape[0] != call->out.shape[0])
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "its rows have %" PRIu64 " values, those of operand 0 have %" PRIu64,
-                              call->out.shape[0], call->in[0].shape[0]);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "its rows have %" PRIu64 " values, those of operand 0 have %" PRIu64, call->out.shape[0],
+                              call->in[0].shape[0]);
     return status ? status : psc_cpu_need_words(call, embeds(call) ? 0 : 1, psc_cpu_rows(&call->out), reterr);
 }
 
@@ -48,8 +50,8 @@ static enum psc_status check_ids(const struct psc_cpu_run *run, struct psc_error
     uint64_t rows = embeds(call) ? call->weight.weight->out : psc_cpu_rows(&call->in[0]);
     for (uint64_t t = 0; t < psc_cpu_rows(&call->out); t++)
         if (ids[t] < 0 || (uint64_t)ids[t] >= rows)
-            return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "id %d at place %" PRIu64 ", and there are %" PRIu64 " rows",
-                                  (int)ids[t], t, rows);
+            return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE,
+                                  "id %d at place %" PRIu64 ", and there are %" PRIu64 " rows", (int)ids[t], t, rows);
     return PSC_OK;
 }
 
@@ -71,7 +73,8 @@ static void row_span(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
     uint64_t row_bytes = 0;
     bool whole = psc_wtype_bytes(w->type, w->in, &row_bytes);
     for (uint64_t t = lo; whole && t < hi; t++)
-        psc_blocks_decode(w->type, (const char *)(uintptr_t)call->weight.at[0] + (uint64_t)ids[t] * row_bytes, out + t * n, n);
+        psc_blocks_decode(w->type, (const char *)(uintptr_t)call->weight.at[0] + (uint64_t)ids[t] * row_bytes,
+                          out + t * n, n);
 }
 
 static void run_get_rows(const struct psc_cpu_run *run)
@@ -82,7 +85,7 @@ static void run_get_rows(const struct psc_cpu_run *run)
 
 const struct psc_cpu_op psc_cpu_get_rows = {check_get_rows, check_ids, run_get_rows};
 
-/* ---- concat ------------------------------------------------------------------------------------------------------- */
+/* ---- concat ---------------------------------------------------------------------------------- */
 
 static int axis_of(const struct psc_call *call)
 {
@@ -97,23 +100,28 @@ static enum psc_status check_concat(const struct psc_call *call, struct psc_cpu_
     int axis = axis_of(call);
     uint64_t along = 0;
     if (status == PSC_OK && (axis < 0 || axis > 3))
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "detail.axis is %d; 0 to 3 are possible", (int)call->params->dim);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "detail.axis is %d; 0 to 3 are possible",
+                              (int)call->params->dim);
     if (status == PSC_OK && call->out.dtype != PSC_F32 && call->out.dtype != PSC_I32)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "its result is %s; values of 4 bytes can be joined",
                               psc_dtype_name(call->out.dtype));
     for (uint32_t k = 0; k < call->in_n && status == PSC_OK; k++) {
         for (int d = 0; d < 4; d++)
             if (d != axis && call->in[k].shape[d] != call->out.shape[d])
-                return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "operand %u has %" PRIu64 " along dimension %d, the result "
-                                      "%" PRIu64, k, call->in[k].shape[d], d, call->out.shape[d]);
+                return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                                      "operand %u has %" PRIu64 " along dimension %d, the result "
+                                      "%" PRIu64,
+                                      k, call->in[k].shape[d], d, call->out.shape[d]);
         if (call->in[k].dtype != call->out.dtype)
             return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "operand %u is %s, the result %s", k,
                                   psc_dtype_name(call->in[k].dtype), psc_dtype_name(call->out.dtype));
         along += call->in[k].shape[axis];
     }
     if (status == PSC_OK && along != call->out.shape[axis])
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "its operands have %" PRIu64 " along dimension %d, the result "
-                              "%" PRIu64, along, axis, call->out.shape[axis]);
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "its operands have %" PRIu64 " along dimension %d, the result "
+                              "%" PRIu64,
+                              along, axis, call->out.shape[axis]);
     return status;
 }
 
@@ -130,14 +138,15 @@ static void run_concat(const struct psc_cpu_run *run)
     for (uint32_t k = 0; k < run->call->in_n; k++) {
         uint64_t part = inner * run->in[k].shape[axis];
         for (uint64_t o = 0; o < outer && part; o++)
-            memmove((char *)(uintptr_t)out->at + o * whole + at, (const char *)(uintptr_t)run->in[k].at + o * part, part);
+            memmove((char *)(uintptr_t)out->at + o * whole + at, (const char *)(uintptr_t)run->in[k].at + o * part,
+                    part);
         at += part;
     }
 }
 
 const struct psc_cpu_op psc_cpu_concat = {check_concat, NULL, run_concat};
 
-/* ---- views: nothing to do where the bytes are the parent's, a copy where they lie elsewhere ------------------------ */
+/* ---- views: nothing to do where the bytes are the parent's, a copy where they lie elsewhere ---- */
 
 static enum psc_status check_window(const struct psc_call *call, uint64_t offset, struct psc_error *reterr)
 {
@@ -214,14 +223,16 @@ static enum psc_status check_permute(const struct psc_call *call, struct psc_cpu
     for (int d = 0; d < 4 && fits; d++)
         fits = call->out.shape[d] == call->in[0].shape[perm[d]];
     if (!fits)
-        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "detail.dims %d %d %d %d do not turn %" PRIu64 " x %" PRIu64 " x %"
-                              PRIu64 " x %" PRIu64 " into %" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64,
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH,
+                              "detail.dims %d %d %d %d do not turn %" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64
+                              " into %" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64,
                               (int)perm[0], (int)perm[1], (int)perm[2], (int)perm[3], call->in[0].shape[0],
                               call->in[0].shape[1], call->in[0].shape[2], call->in[0].shape[3], call->out.shape[0],
                               call->out.shape[1], call->out.shape[2], call->out.shape[3]);
     bool apart = call->in[0].at + call->in[0].bytes <= call->out.at || call->out.at + call->out.bytes <= call->in[0].at;
     if (!apart && !keeps_order(call))
-        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "it changes the order of elements and lies on its parent's "
+        return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE,
+                              "it changes the order of elements and lies on its parent's "
                               "bytes: a permute that moves needs bytes of its own");
     return PSC_OK;
 }

@@ -176,8 +176,8 @@ enum psc_status psc_cpu_pool_new(unsigned threads, struct psc_cpu_pool **ret, st
         pool->workers[i] = (struct worker){.pool = pool, .index = i};
         if (pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i])) {
             psc_cpu_pool_free(pool);
-            return psc_fail(reterr, PSC_ERR_UNAVAILABLE, "the system gives no more threads: %u of %u workers could start",
-                            i, threads);
+            return psc_fail(reterr, PSC_ERR_UNAVAILABLE,
+                            "the system gives no more threads: %u of %u workers could start", i, threads);
         }
         pool->started++;
     }

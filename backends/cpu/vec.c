@@ -109,7 +109,7 @@ INLINE v8 silu8(v8 x)
     return x / (exp8(-x) + 1.0f);
 }
 
-/* ---- element by element ------------------------------------------------------------------------------------------- */
+/* ---- element by element ---------------------------------------------------------------------- */
 
 static void add(const float *a, const float *b, float *out, uint64_t n)
 {
@@ -153,7 +153,7 @@ static void swiglu(const float *gate, const float *up, float *out, uint64_t n)
         store_part(out + i, silu8(load_part(gate + i, n - i)) * load_part(up + i, n - i), n - i);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 INLINE void add_squares(v8 x, d4 *lo, d4 *hi)
 {
@@ -270,7 +270,7 @@ static void rotate(const float *x, const float *turn, float *out, uint64_t hd, b
     }
 }
 
-/* ---- attention and products of activations ------------------------------------------------------------------------ */
+/* ---- attention and products of activations --------------------------------------------------- */
 
 INLINE v8 dot_lanes(const float *q, const float *k, uint64_t n)
 {
@@ -294,8 +294,8 @@ INLINE v4 total_4(v4 f0, v4 f1, v4 f2, v4 f3)
 /* Four rows at once, so that many sums are under way: each lane adds in the order of dot_lanes. A row is loaded once for
  * two heads where there are registers enough. */
 #ifdef PSC_VEC_AVX2
-INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, uint64_t stride, uint64_t n, float by, float *out0,
-                  float *out1)
+INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, uint64_t stride, uint64_t n, float by,
+                  float *out0, float *out1)
 {
     v8 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
     for (uint64_t i = 0; i < n; i += 8) {
@@ -344,8 +344,8 @@ INLINE void dot_one(const float *q, const float *k, uint64_t stride, uint64_t n,
     *(v4_at *)out = total_4(s[0] + t[0], s[1] + t[1], s[2] + t[2], s[3] + t[3]) * by;
 }
 
-INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, uint64_t stride, uint64_t n, float by, float *out0,
-                  float *out1)
+INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, uint64_t stride, uint64_t n, float by,
+                  float *out0, float *out1)
 {
     dot_one(q0, k, stride, n, by, out0);
     if (two)
@@ -353,8 +353,8 @@ INLINE void dot_4(const float *q0, const float *q1, bool two, const float *k, ui
 }
 #endif
 
-static void scores(const float *q, uint64_t q_stride, uint64_t heads, const float *k, uint64_t stride, uint64_t rows, uint64_t n,
-                   float by, float *out, uint64_t out_stride)
+static void scores(const float *q, uint64_t q_stride, uint64_t heads, const float *k, uint64_t stride, uint64_t rows,
+                   uint64_t n, float by, float *out, uint64_t out_stride)
 {
     for (uint64_t h = 0; h < heads; h += 2, q += 2 * q_stride, out += 2 * out_stride) {
         uint64_t r = 0;
@@ -409,7 +409,7 @@ static void weigh(const float *p, const float *v, uint64_t stride, uint64_t rows
             acc[i] += v[r * stride + i] * p[r];
 }
 
-/* ---- stored formats ----------------------------------------------------------------------------------------------- */
+/* ---- stored formats -------------------------------------------------------------------------- */
 
 static void from_f16(const uint16_t *x, float *out, uint64_t n)
 {

@@ -40,8 +40,8 @@ struct psc_cpu_vec {
     void (*rotate)(const float *x, const float *turn, float *out, uint64_t hd, bool interleaved);
 
     /* out[h * out_stride + r] = scale * dot(q + h * q_stride, row r), rows at k + r * stride */
-    void (*scores)(const float *q, uint64_t q_stride, uint64_t heads, const float *k, uint64_t stride, uint64_t rows, uint64_t n,
-                   float scale, float *out, uint64_t out_stride);
+    void (*scores)(const float *q, uint64_t q_stride, uint64_t heads, const float *k, uint64_t stride, uint64_t rows,
+                   uint64_t n, float scale, float *out, uint64_t out_stride);
     /* acc[i] += p[r] * row r [i], r ascending */
     void (*weigh)(const float *p, const float *v, uint64_t stride, uint64_t rows, uint64_t n, float *acc);
 

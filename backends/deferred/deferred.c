@@ -104,7 +104,7 @@ static enum psc_status open_deferred(const struct psc_backend_config *config, st
     return PSC_OK;
 }
 
-/* ---- memory: at once, past the queue -------------------------------------------------------------------------------- */
+/* ---- memory: at once, past the queue --------------------------------------------------------- */
 
 static enum psc_query query(struct psc_backend *b, uint64_t *ret_free, uint64_t *ret_total)
 {
@@ -134,7 +134,8 @@ static enum psc_status write_bytes(struct psc_backend *b, psc_address at, const 
     return PSC_OK;
 }
 
-static enum psc_status read_bytes(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr)
+static enum psc_status read_bytes(struct psc_backend *b, psc_address at, void *to, uint64_t bytes,
+                                  struct psc_error *reterr)
 {
     (void)b;
     (void)reterr;
@@ -161,7 +162,7 @@ static enum psc_status load_weight(struct psc_backend *b, const struct psc_weigh
     return PSC_OK;
 }
 
-/* ---- storing commands ----------------------------------------------------------------------------------------------- */
+/* ---- storing commands ------------------------------------------------------------------------ */
 
 static enum psc_status push(struct psc_backend *b, const struct command *command, struct psc_error *reterr)
 {
@@ -202,7 +203,7 @@ static enum psc_status move(struct psc_backend *b, psc_address to, psc_address f
     return push(b, &(struct command){.kind = MOVE, .to = to, .from = from, .bytes = bytes}, reterr);
 }
 
-/* ---- running them --------------------------------------------------------------------------------------------------- */
+/* ---- running them ---------------------------------------------------------------------------- */
 
 static struct copy *find_copy(struct psc_backend *b, uint64_t ticket)
 {
@@ -273,8 +274,9 @@ static enum psc_status wait_for_all(struct psc_backend *b, const char *what, str
     const struct timespec nap = {.tv_nsec = 1000000};
     for (uint64_t ms = 0; b->hang && b->submitted; ms++) {
         if (ms >= b->timeout_ms)
-            return psc_fail(reterr, PSC_ERR_UNAVAILABLE, "%s did not end within %" PRIu64 " ms: %zu commands wait in the queue",
-                            what, b->timeout_ms, b->submitted);
+            return psc_fail(reterr, PSC_ERR_UNAVAILABLE,
+                            "%s did not end within %" PRIu64 " ms: %zu commands wait in the queue", what, b->timeout_ms,
+                            b->submitted);
         nanosleep(&nap, NULL);
     }
     return PSC_OK;
@@ -289,7 +291,7 @@ static enum psc_status synchronise(struct psc_backend *b, struct psc_error *rete
     return status;
 }
 
-/* ---- staged copies -------------------------------------------------------------------------------------------------- */
+/* ---- staged copies --------------------------------------------------------------------------- */
 
 static enum psc_status enqueue_copy(struct psc_backend *b, psc_address from, uint64_t bytes,
                                     const struct psc_backend_api *dst_api, struct psc_backend *dst, psc_address to,
@@ -301,7 +303,8 @@ static enum psc_status enqueue_copy(struct psc_backend *b, psc_address from, uin
     copy.slab = psc_alloc((size_t)bytes);
     if (!copy.slab)
         return psc_fail_nomem(reterr);
-    enum psc_status status = psc_grow(&b->commands, b->n + 1, &b->cap, sizeof *b->commands) ? PSC_OK : psc_fail_nomem(reterr);
+    enum psc_status status =
+        psc_grow(&b->commands, b->n + 1, &b->cap, sizeof *b->commands) ? PSC_OK : psc_fail_nomem(reterr);
     if (status == PSC_OK)
         status = dst_api->fill(dst, to, PSC_DEFERRED_POISON, bytes, reterr);
     if (status == PSC_OK)
@@ -333,7 +336,8 @@ static enum psc_status await_copy(struct psc_backend *b, uint64_t ticket, struct
     if (status == PSC_OK && !copy->left)
         status = wait_for_all(b, "a staged copy", reterr);
     if (status == PSC_OK && !copy->left) {
-        status = psc_fail(reterr, PSC_ERR_UNAVAILABLE, "copy %" PRIu64 " was dropped when a command before it failed", ticket);
+        status = psc_fail(reterr, PSC_ERR_UNAVAILABLE, "copy %" PRIu64 " was dropped when a command before it failed",
+                          ticket);
         drop_copy(b, copy); /* it will never come */
         return status;
     }

@@ -8,7 +8,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read as they lie");
 
-/* ---- hash ----------------------------------------------------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 struct lanes {
     uint64_t l[4];
@@ -41,7 +41,8 @@ static uint64_t chunk_hash(const unsigned char *at, uint64_t n, uint64_t index)
         memcpy(last, at, (size_t)n);
         s = absorb(s, last);
     }
-    uint64_t h = ((s.l[0] * PSC_PROBE_MULTIPLIER + s.l[1]) * PSC_PROBE_MULTIPLIER + s.l[2]) * PSC_PROBE_MULTIPLIER + s.l[3];
+    uint64_t h =
+        ((s.l[0] * PSC_PROBE_MULTIPLIER + s.l[1]) * PSC_PROBE_MULTIPLIER + s.l[2]) * PSC_PROBE_MULTIPLIER + s.l[3];
     return psc_hash_mix(h + (index + 1) * PSC_PROBE_STEP);
 }
 
@@ -58,7 +59,7 @@ uint64_t psc_probe_hash(const void *bytes, uint64_t n)
     return psc_hash_mix(sum);
 }
 
-/* ---- statistics ----------------------------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 #define BLOCK 512u /* elements; a whole number of q8_0 blocks */
 

@@ -89,7 +89,8 @@ struct line {
 static double elements(const struct line *l, uint64_t tokens)
 {
     struct psc_params params = {.hd = 64, .freq_base = 1e6f, .eps = 1e-6f};
-    struct psc_window in[2] = {window(l->width, tokens), l->op == PSC_OP_ROPE ? words(tokens, 100) : window(l->width, tokens)};
+    struct psc_window in[2] = {window(l->width, tokens),
+                               l->op == PSC_OP_ROPE ? words(tokens, 100) : window(l->width, tokens)};
     struct psc_call call = {.op = l->op, .params = &params, .in = in, .in_n = l->op == PSC_OP_RMS_NORM ? 1 : 2,
                             .out = window(l->width, tokens)};
     double us = cost(&call) * l->times;
@@ -101,7 +102,8 @@ static double attention(uint64_t tokens, uint64_t rows, enum psc_kv_format forma
 {
     uint32_t row = 0;
     must(psc_kv_row_words(format, 128, &row, &error));
-    struct psc_params params = {.hd = 64, .n_head = 14, .n_head_kv = 2, .hd_kv = 64, .scale = 0.125f, .has_scale = true};
+    struct psc_params params = {
+        .hd = 64, .n_head = 14, .n_head_kv = 2, .hd_kv = 64, .scale = 0.125f, .has_scale = true};
     struct psc_window in[3] = {window(896, tokens), {.shape = {128, 0, 1, 1}}, words(tokens, (int32_t)(rows - tokens))};
     struct psc_call call = {.op = PSC_OP_ATTN, .params = &params, .in = in, .in_n = 3, .out = window(896, tokens)};
     call.kv = (struct psc_kv_pair){.k = floats(rows * row), .v = floats(rows * row), .rows = rows, .width = 128,
@@ -117,7 +119,7 @@ static double attention(uint64_t tokens, uint64_t rows, enum psc_kv_format forma
 static void passes(uint64_t window_rows)
 {
     static const struct line lines[] = {
-        {"rms_norm", PSC_OP_RMS_NORM, 896, 49}, {"rope q", PSC_OP_ROPE, 896, 24},         {"rope k", PSC_OP_ROPE, 128, 24},
+        {"rms_norm", PSC_OP_RMS_NORM, 896, 49}, {"rope q", PSC_OP_ROPE, 896, 24},    {"rope k", PSC_OP_ROPE, 128, 24},
         {"add", PSC_OP_ADD, 896, 48},           {"swiglu", PSC_OP_SWIGLU, 4864, 24},
     };
     for (int prefill = 0; prefill < 2; prefill++) {
@@ -143,13 +145,16 @@ static void probes(void)
             uint64_t hash;
             struct psc_probe_stats stats;
             double start = seconds(CLOCK_THREAD_CPUTIME_ID);
-            must(api->probe(b, &(struct psc_probe){k ? PSC_PROBE_STATS : PSC_PROBE_HASH, x, N * 4, PSC_F32, k ? (void *)&stats : &hash},
+            must(api->probe(b,
+                            &(struct psc_probe){k ? PSC_PROBE_STATS : PSC_PROBE_HASH, x, N * 4, PSC_F32,
+                                                k ? (void *)&stats : &hash},
                             &error));
             double took = seconds(CLOCK_THREAD_CPUTIME_ID) - start;
             best[k] = took < best[k] ? took : best[k];
         }
     for (int k = 0; k < 2; k++)
-        printf("%s: %.2f GB/s, %.2f ns an element\n", k ? "statistics" : "hash", N * 4 / best[k] * 1e-9, best[k] / N * 1e9);
+        printf("%s: %.2f GB/s, %.2f ns an element\n", k ? "statistics" : "hash", N * 4 / best[k] * 1e-9,
+               best[k] / N * 1e9);
 }
 
 static void nothing(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
