@@ -8,6 +8,8 @@
 #include "traces/traces.h"
 
 void psc_plan_write_json(struct psc_json *j, const struct psc_graph *graph, const struct psc_plan *plan);
+/* Bytes, bound and proof of an arena, as fields of the open object. */
+void psc_offsets_space_write_json(struct psc_json *j, const struct psc_offsets_space *space);
 /* text is well-formed JSON. */
 enum psc_status psc_plan_read_slice(struct psc_arena *arena, struct psc_slice text, struct psc_foreign *ret,
                                     struct psc_error *reterr) PSC_MUST_CHECK;

@@ -29,6 +29,7 @@ static const struct code reasons[PSC_WHY_N] = {
     [PSC_WHY_FOREIGN] = {"foreign", {{NULL, false}}},
     [PSC_WHY_POOLED] = {"pooled", {{"bytes", false}, {"idle", false}}},
     [PSC_WHY_NAIVE] = {"naive", {{"bytes", false}}},
+    [PSC_WHY_PACKED] = {"packed", {{"turn", false}, {"arena_bytes", false}}},
 };
 static const struct code refusals[PSC_NOT_N] = {
     [PSC_NOT_IN_PLACE_OP] = {"not_in_place_op", {{NULL, false}}},
@@ -40,6 +41,7 @@ static const struct code refusals[PSC_NOT_N] = {
     [PSC_NOT_A_VIEW] = {"operand_is_no_view", {{"node", true}}},
     [PSC_NOT_REGION] = {"operand_in_region", {{"layer", false}}},
     [PSC_NOT_SAME_BYTES] = {"other_bytes", {{"operand_bytes", false}, {"node_bytes", false}}},
+    [PSC_NOT_WORTH] = {"window_keeps_more", {{"root", true}, {"bytes", false}}},
     [PSC_NOT_IDLE] = {"none_idle", {{"bytes", false}, {"in_use", false}}},
 };
 
@@ -89,7 +91,24 @@ static void write_options(struct psc_json *j, const struct psc_plan_options *opt
         if (options->faults & PSC_FAULT_BIT(f))
             psc_json_string(j, psc_fault_info((enum psc_fault)f)->name);
     psc_json_end_array(j);
+    if (options->align)
+        psc_json_put_u64(j, "align", options->align);
+    if (options->capacity)
+        psc_json_put_u64(j, "capacity", options->capacity);
+    if (options->apart)
+        psc_json_put_bool(j, "in_place", false);
     psc_json_end_object(j);
+}
+
+/* The fields of an open object. */
+void psc_offsets_space_write_json(struct psc_json *j, const struct psc_offsets_space *space)
+{
+    psc_json_put_u64(j, "bytes", space->height);
+    psc_json_put_u64(j, "lower_bound_bytes", space->bound);
+    psc_json_put_u64(j, "lower_bound_at", space->bound_at);
+    psc_json_put_string(j, "proof", psc_proof_name(space->proof));
+    psc_json_put_string(j, "by", space->by);
+    psc_json_put_u64(j, "work", space->work);
 }
 
 void psc_figures_write_json(struct psc_json *j, const struct psc_figures *f)
@@ -129,6 +148,21 @@ static void write_peak(struct psc_json *j, const struct psc_graph *g, const stru
     }
     psc_json_end_array(j);
     psc_json_end_object(j);
+}
+
+static void write_certificates(struct psc_json *j, const struct psc_graph *g, const struct psc_plan *plan)
+{
+    psc_json_key(j, "arenas");
+    psc_json_array(j);
+    for (uint32_t k = 0; k < plan->certificate_n; k++) {
+        const struct psc_certificate *c = &plan->certificates[k];
+        psc_json_object(j);
+        psc_json_put_string(j, "backend", backend_name(g, c->backend));
+        psc_json_put_u64(j, "buffer", plan->buffers[c->buffer].id);
+        psc_offsets_space_write_json(j, &c->space);
+        psc_json_end_object(j);
+    }
+    psc_json_end_array(j);
 }
 
 static void write_buffers(struct psc_json *j, const struct psc_graph *g, const struct psc_plan *plan)
@@ -274,6 +308,8 @@ void psc_plan_write_json(struct psc_json *j, const struct psc_graph *graph, cons
     psc_json_key(j, "figures");
     psc_figures_write_json(j, &plan->figures);
     write_peak(j, graph, plan);
+    if (plan->certificate_n)
+        write_certificates(j, graph, plan);
     write_buffers(j, graph, plan);
     psc_json_key(j, "nodes");
     psc_json_array(j);

@@ -121,6 +121,29 @@ static bool set_order(struct cli_options *o, const char *v)
 {
     return psc_order_parse(v, &o->plan.order) && (o->replan = true);
 }
+static bool set_align(struct cli_options *o, const char *v)
+{
+    return cli_parse_bytes(v, &o->plan.align) && o->plan.align && !(o->plan.align & (o->plan.align - 1)) &&
+           (o->replan = true);
+}
+static bool set_capacity(struct cli_options *o, const char *v)
+{
+    return cli_parse_bytes(v, &o->plan.capacity) && o->plan.capacity && (o->replan = true);
+}
+static bool set_in_place(struct cli_options *o, const char *v)
+{
+    o->plan.apart = !strcmp(v, "no");
+    return (o->plan.apart || !strcmp(v, "yes")) && (o->replan = true);
+}
+static bool set_work(struct cli_options *o, const char *v)
+{
+    return cli_parse_whole(v, &o->plan.budget.work) && o->plan.budget.work && (o->replan = true);
+}
+static bool set_time(struct cli_options *o, const char *v)
+{
+    bool has;
+    return set_u32(v, &o->plan.budget.milliseconds, &has) && o->plan.budget.milliseconds && (o->replan = true);
+}
 static bool set_fault(struct cli_options *o, const char *v)
 {
     enum psc_fault fault = psc_fault_from_name(v);
@@ -263,13 +286,21 @@ static const struct cli_option table[] = {
      "the phase, or prefill or decode; else 0, of a trace all"},
     {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_plan_file, "a file name",
      "take the places from this file instead of planning"},
-    {"--planner", "NAME", PLANNING | IN(CLI_RUN), set_planner, "pool or naive", "pool or naive; default pool"},
+    {"--planner", "NAME", PLANNING | IN(CLI_RUN), set_planner,
+     "pool, naive, best-fit, linear-scan, greedy-size, greedy-breadth or optimal",
+     "pool (default), naive, best-fit, linear-scan, greedy-size, greedy-breadth, optimal"},
     {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
     {"--size", "SIZE", PLANNING | IN(CLI_RUN), set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
      "class or exact; default class"},
     {"--slots", "POLICY", PLANNING | IN(CLI_RUN), set_slots, "lowest, fifo, lifo or random:SEED",
      "lowest, fifo, lifo or random:SEED; default lowest"},
     {"--order", "ORDER", PLANNING | IN(CLI_RUN), set_order, "build or topological", "build or topological; default build"},
+    {"--align", "BYTES", PLANNING, set_align, "a power of two such as 64", "arenas: of every offset; default 4"},
+    {"--capacity", "BYTES", PLANNING, set_capacity, "a size such as 40MiB or 1048576",
+     "arenas: refuse a plan that needs more of one backend"},
+    {"--in-place", "WHETHER", PLANNING, set_in_place, "yes or no", "arenas: write over dying operands; default yes"},
+    {"--work", "N", PLANNING, set_work, "a number of search nodes", "optimal: how long to search, the same everywhere"},
+    {"--time", "MS", PLANNING, set_time, "milliseconds", "optimal: stop searching after this processor time"},
     {"--fault", "NAME", PLANNING, set_fault, NULL, "plan with a historic defect; may be repeated"},
     {"--budget", "BYTES", PLANNING | IN(CLI_RUN), set_budget, "a size such as 40MiB or 31671296",
      "refuse when a pool and its weights need more"},

@@ -9,6 +9,13 @@ static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
     struct psc_text text = {0};
     const char *lead = ", faults";
 
+    if (plan->certificates) { /* a planner of arenas: the pool's options are not its own */
+        psc_text_addf(&text, "Planned here: %s, offsets in one arena a backend, multiples of %llu%s", plan->planner,
+                      (unsigned long long)o->align, o->apart ? ", nothing in place" : "");
+        char *ret = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
+        psc_text_release(&text);
+        return ret;
+    }
     psc_text_addf(&text, "Planned here: %s, %s, %s", plan->planner, psc_mode_name(o->mode), psc_size_name(o->size));
     psc_text_addf(&text, ", %s slot", psc_slots_name(o->slots));
     if (o->slots == PSC_SLOTS_RANDOM)

@@ -54,6 +54,54 @@ static void say_new(struct psc_text *out, const struct psc_plan *plan, const str
     psc_text_add(out, ".");
 }
 
+/* A tenant of the same arena that lives while the place does and ends where it begins, PSC_NONE. */
+static psc_node beneath(const struct psc_plan *plan, const struct psc_place *place)
+{
+    for (psc_node i = 0; place->offset && i < plan->node_n; i++) {
+        const struct psc_place *other = &plan->places[i];
+        if (other->buffer == place->buffer && other->offset + other->length == place->offset &&
+            other->reason != PSC_WHY_VIEW && other->first <= place->last && place->first <= other->last)
+            return i;
+    }
+    return PSC_NONE;
+}
+
+/* Who had any of the bytes last, before the place's life, PSC_NONE. */
+static psc_node before(const struct psc_plan *plan, const struct psc_place *place)
+{
+    psc_node found = PSC_NONE;
+    for (psc_node i = 0; i < plan->node_n; i++) {
+        const struct psc_place *other = &plan->places[i];
+        bool meets = other->buffer == place->buffer && other->offset < place->offset + place->length &&
+                     place->offset < other->offset + other->length;
+        if (meets && other->reason != PSC_WHY_VIEW && other->last < place->first &&
+            (found == PSC_NONE || other->last > plan->places[found].last))
+            found = i;
+    }
+    return found;
+}
+
+static void say_packed(struct psc_text *out, const struct psc_graph *g, const struct psc_plan *plan,
+                       const struct psc_place *place)
+{
+    psc_node under = beneath(plan, place), old = before(plan, place);
+    psc_text_addf(out, "Byte %llu of ", (unsigned long long)place->offset);
+    psc_say_buffer(out, &plan->buffers[place->buffer]);
+    psc_text_add(out, ", free as long as it lives");
+    if (!place->offset) {
+        psc_text_add(out, ": at the bottom");
+    } else if (under != PSC_NONE) {
+        psc_text_add(out, ": right above ");
+        psc_say_node(out, g, under);
+    }
+    if (old != PSC_NONE) {
+        psc_text_add(out, ", where ");
+        psc_say_node_layer(out, g, old);
+        psc_text_add(out, " lay before");
+    }
+    psc_text_addf(out, ". Placed as number %llu by %s.", (unsigned long long)place->a, plan->planner);
+}
+
 void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_node node)
 {
     const struct psc_graph *g = a->phase->graph;
@@ -113,6 +161,9 @@ void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_n
         break;
     case PSC_WHY_NAIVE:
         psc_text_add(out, "A buffer of its own: the naive planner shares nothing.");
+        break;
+    case PSC_WHY_PACKED:
+        say_packed(out, g, plan, place);
         break;
     case PSC_WHY_N:
         break;
@@ -179,6 +230,13 @@ static void say_in_place_refused(struct psc_text *out, const struct psc_graph *g
     case PSC_NOT_REGION:
         psc_text_add(out, "it lies in a persistent region.");
         break;
+    case PSC_NOT_WORTH:
+        psc_text_add(out, "it is a window of ");
+        psc_say_node(out, g, (psc_node)r->a);
+        psc_text_add(out, ", of which ");
+        psc_say_bytes(out, r->b);
+        psc_text_add(out, " more would live on, and there is no room for them.");
+        break;
     case PSC_NOT_IDLE:
     case PSC_NOT_N:
         break;
@@ -214,7 +272,7 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
                       const struct psc_walk *w)
 {
     static const char *const verbs[] = {"sweep", "release", "reuse", "new",   "alias",
-                                        "refuse", "view",   "region", "input", "dead"};
+                                        "refuse", "view",   "region", "input", "dead", "pack"};
     struct psc_analysis a = {.phase = &(struct psc_phase){.graph = (struct psc_graph *)g},
                              .plan = (struct psc_plan *)plan};
 
@@ -278,6 +336,14 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
     case PSC_WALK_DEAD:
         psc_say_node(out, g, w->node);
         psc_text_add(out, " has no reader: no buffer");
+        break;
+    case PSC_WALK_PACK:
+        psc_say_node(out, g, w->node);
+        psc_text_addf(out, " at byte %llu of ", (unsigned long long)w->a);
+        say_walk_buffer(out, plan, w);
+        psc_text_add(out, " (");
+        psc_say_bytes(out, w->b);
+        psc_text_add(out, ")");
         break;
     case PSC_WALK_N:
         break;

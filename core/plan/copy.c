@@ -67,6 +67,7 @@ enum psc_status psc_plan_copy(struct psc_arena *arena, const struct psc_graph *g
     to->releases = block(&c, plan->releases, plan->release_n, sizeof *plan->releases);
     to->region_k = block(&c, plan->region_k, plan->layer_n, sizeof *plan->region_k);
     to->region_v = block(&c, plan->region_v, plan->layer_n, sizeof *plan->region_v);
+    to->certificates = block(&c, plan->certificates, plan->certificate_n, sizeof *plan->certificates);
     to->peak = block(&c, plan->peak, plan->peak_n, sizeof *plan->peak);
     if (c.failed) {
         psc_arena_rewind(arena, mark);

@@ -117,8 +117,8 @@ static void measure_places(struct measure *m)
         if (owner != PSC_NONE && m->last[owner] < m->last[i])
             m->last[owner] = m->last[i];
         figures->placed++;
-        figures->reused += place->reason == PSC_WHY_REUSED ||
-                           (place->reason == PSC_WHY_FOREIGN && place->offset < m->used[place->buffer]);
+        bool in_shared = place->reason == PSC_WHY_FOREIGN || place->reason == PSC_WHY_PACKED;
+        figures->reused += place->reason == PSC_WHY_REUSED || (in_shared && place->offset < m->used[place->buffer]);
         if (place->reason == PSC_WHY_IN_PLACE) {
             figures->in_place++;
             figures->alias_saved_bytes += place->length;

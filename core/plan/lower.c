@@ -384,7 +384,7 @@ static void join(struct lowering *l, psc_node i, uint16_t lane)
 static bool is_fresh(enum psc_reason reason)
 {
     return reason == PSC_WHY_NEW || reason == PSC_WHY_REUSED || reason == PSC_WHY_POOLED ||
-           reason == PSC_WHY_NAIVE || reason == PSC_WHY_FOREIGN;
+           reason == PSC_WHY_NAIVE || reason == PSC_WHY_FOREIGN || reason == PSC_WHY_PACKED;
 }
 
 static void run_node(struct lowering *l, psc_node i, uint16_t lane)

@@ -10,6 +10,7 @@
 
 #include "core/doc/doc.h"
 #include "core/plan/fault.h"
+#include "core/plan/offsets/offsets.h"
 
 struct psc_pool_state;
 struct psc_foreign;
@@ -26,6 +27,12 @@ struct psc_plan_options {
     enum psc_order order;  /* lives, walk and sweeps follow it; execution stays in build order */
     psc_fault_set faults;
     bool log;              /* keep the walk's log */
+    /* The planners of arenas (best-fit, linear-scan, greedy-size, greedy-breadth, optimal) look at these and not at mode,
+     * size, slots, order and faults: they count lives in the order that is executed and have no historic defects. */
+    uint64_t align;        /* of every offset, bytes, a power of two; 0: 4, a word */
+    uint64_t capacity;     /* of each backend's arena, bytes; 0: as large as it needs */
+    bool apart;            /* nothing in place */
+    struct psc_offsets_budget budget; /* of `optimal` */
     const struct psc_pool_state *pool; /* what is there already, and budgets (core/plan/pool-state.h); NULL: nothing. Not
                               kept: the plan's own options have NULL */
     const struct psc_foreign *foreign; /* what psc_foreign_planner makes a plan of; not kept either */
@@ -50,6 +57,7 @@ enum psc_reason {
     PSC_WHY_POOLED,      /* taken idle from the pool as earlier graphs left it. a = bytes of the buffer, b = idle buffers of
                             that size, this one included */
     PSC_WHY_NAIVE,       /* the naive planner gives each its own. a = bytes of the buffer */
+    PSC_WHY_PACKED,      /* bytes of an arena, free through its life. a = it was placed as the a-th, b = bytes of the arena */
     PSC_WHY_N
 };
 /* An alternative that was refused, with the predicate and the values compared. */
@@ -63,6 +71,7 @@ enum psc_refusal {
     PSC_NOT_A_VIEW,            /* swiglu aliases only a view operand. a = operand node */
     PSC_NOT_SAME_BYTES,        /* a = operand bytes, b = node bytes */
     PSC_NOT_REGION,            /* hardened: the operand lies in a persistent region. a = layer */
+    PSC_NOT_WORTH,             /* the operand is a window of a, of which b bytes more would live on */
     PSC_NOT_IDLE,              /* no idle buffer of the class. a = class bytes, b = buffers of the class in use */
     PSC_NOT_N
 };
@@ -81,7 +90,7 @@ struct psc_place {
 };
 
 enum psc_walk_kind { PSC_WALK_SWEEP, PSC_WALK_RELEASE, PSC_WALK_REUSE, PSC_WALK_NEW, PSC_WALK_ALIAS,
-                     PSC_WALK_REFUSED, PSC_WALK_VIEW, PSC_WALK_REGION, PSC_WALK_INPUT, PSC_WALK_DEAD, PSC_WALK_N };
+                     PSC_WALK_REFUSED, PSC_WALK_VIEW, PSC_WALK_REGION, PSC_WALK_INPUT, PSC_WALK_DEAD, PSC_WALK_PACK, PSC_WALK_N };
 struct psc_walk { /* one line of the log */
     int32_t position;
     uint8_t kind;
@@ -89,7 +98,7 @@ struct psc_walk { /* one line of the log */
     uint32_t buffer;
     uint64_t a, b; /* sweep: a = buffers released. release: node = last tenant, a = deadline. reuse: a = last tenant
                       (PSC_NONE: none in this graph), b = position of its release. new: a = bytes. alias: a = operand node. view: a = root,
-                      b = byte offset. refused: a = index into plan->refused. region: a = layer */
+                      b = byte offset. refused: a = index into plan->refused. region: a = layer. pack: a = offset, b = bytes */
 };
 
 /* The walk gave the buffer back: its bytes may be taken by the node at position + 1. Pinned buffers are never
@@ -115,8 +124,8 @@ struct psc_figures {
     uint64_t placed;            /* nodes that have a place: in a pool, in a region, as a view or in place */
     uint64_t dead;              /* nodes without reader that are no output: no buffer */
     uint64_t in_place;          /* nodes that overwrite an operand */
-    uint64_t reused;            /* nodes that took a buffer which another had left; of a plan from elsewhere: bytes
-                                   of a buffer up to which another had reached */
+    uint64_t reused;            /* nodes that took a buffer which another had left; in arenas and plans from elsewhere:
+                                   bytes of a buffer up to which another had reached */
     uint64_t buffers;           /* inputs counted, KV regions and staging not */
     uint64_t pool_bytes;        /* of these buffers */
     uint64_t peak_live_bytes;   /* bytes of these buffers in use at the peak */
@@ -130,8 +139,15 @@ struct psc_figures {
 };
 struct psc_contributor { psc_node node; uint64_t bytes; };
 
+/* What a planner of arenas knows of one: its size against what is alive at a step (a position, n: the end). */
+struct psc_certificate {
+    uint32_t buffer; /* the arena */
+    uint8_t backend;
+    struct psc_offsets_space space;
+};
+
 struct psc_plan {
-    const char *planner;             /* "pool", "naive", "foreign" */
+    const char *planner;             /* "pool", "naive", "foreign", ... */
     struct psc_plan_options options;
     enum psc_executor executor;
     const psc_node *order;           /* order used for lives and walk; [graph->n]; NULL = build */
@@ -157,6 +173,8 @@ struct psc_plan {
     int32_t peak_at;                 /* first position that reaches peak_tensor_bytes */
     const struct psc_contributor *peak; /* in node order */
     uint32_t peak_n;
+    const struct psc_certificate *certificates; /* of arenas; NULL for other planners */
+    uint32_t certificate_n;
     bool rerun;                      /* a second run without refilling is expected to work */
 };
 

@@ -6,6 +6,11 @@ const struct psc_planner psc_planners[] = {
     {"pool", "pools of size classes, released buffers are taken again, in place where the rules allow it",
      psc_plan_pool},
     {"naive", "a buffer of its own for each node that is read or an output", psc_plan_naive},
+    {"best-fit", "one arena, in execution order into the smallest hole that is large enough", psc_plan_best_fit},
+    {"linear-scan", "one arena, in execution order at the lowest address that is free", psc_plan_linear_scan},
+    {"greedy-size", "one arena, the largest tensor first", psc_plan_greedy_size},
+    {"greedy-breadth", "one arena, the position with the most live bytes first", psc_plan_greedy_breadth},
+    {"optimal", "one arena, heuristics and then search: the lowest height, with its proof", psc_plan_optimal},
     {0},
 };
 
