@@ -4,8 +4,11 @@ defect switched on, the checker saying so before and after, and hashes that conf
 import glob
 import math
 import os
+import signal
 import struct
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
 from common import *  # noqa: E402,F403
@@ -660,6 +663,13 @@ def l20_turns_the_prompt_s_matrices_and_no_check_of_memory_sees_it():
 
 
 @test
+def l33_products_of_remembered_activations_are_wrong_and_no_check_of_memory_sees_it():
+    right, wrong = (model('tiny-qwen2', *PROMPT, '--weights', 'q8_0', *more) for more in ((), ('--fault', 'l33')))
+    check(right['tokens'] != wrong['tokens'], 'l33 changes nothing')
+    equal(wrong['findings'], 0)
+
+
+@test
 def l17_a_model_without_tail_ids_looks_at_its_first_token():
     right = model('tiny-qwen2', *PROMPT)
     wrong = model('tiny-qwen2', *PROMPT, '--recycled', 'zeroed', '--fault', 'l17', status=1)
@@ -781,6 +791,47 @@ def kv_formats_are_near_each_other_and_smaller():
         d = model('tiny-qwen2', *PROMPT, '--kv-format', form)
         check(d['kv_bytes'] <= share * f32['kv_bytes'], form, d['kv_bytes'], f32['kv_bytes'])
         check(len(d['tokens']) == 8)
+
+
+def started(*args):
+    """A run without end that has streamed its first steps."""
+    text, outputs, values, _, _ = LAB['l12']
+    events = path('endless.events')
+    if os.path.exists(events):
+        os.remove(events)
+    process = subprocess.Popen([CLI, 'run', save(graph(text, outputs)), *fills(values), '--times', '2000000000', '--events', events,
+                                '--json', *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(600):
+        if os.path.exists(events) and os.path.getsize(events) > 100000:
+            return process, events
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError('nothing was streamed')
+
+
+@test
+def ctrl_c_ends_the_run_and_leaves_files_that_open():
+    out = path('endless.json')
+    process, events = started('--trace', out)
+    process.send_signal(signal.SIGINT)
+    answer, err = process.communicate(timeout=120)
+    equal((process.returncode, err), (0, b''))
+    equal(json.loads(answer)['cancelled'], True)
+    for file in (out, events):
+        info = good('info', file, '--json').json
+        check(info['phases'][0]['steps'] > 10, file, info)
+    check('did not end' not in good('info', events).err)
+
+
+@test
+def a_killed_run_leaves_what_was_streamed():
+    process, events = started()
+    process.kill()
+    process.communicate(timeout=60)
+    info = good('info', events, '--json').json
+    check(info['phases'][0]['steps'] > 10, info)
+    answer = good('check', events)
+    check('did not end' in answer.err, answer.err)
 
 
 @test
