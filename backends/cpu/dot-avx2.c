@@ -71,92 +71,100 @@ PSC_INLINE uint32_t step_of(enum psc_wtype type)
                                 : sizeof(struct psc_q5_1);
 }
 
-/* n <= 4 blocks of a row and of a token. */
-struct group {
-    const unsigned char *at;
+/* One token. */
+struct token {
     const int8_t *x;
     const float *d;
     const int16_t *sums;
 };
-PSC_INLINE void next_group(enum psc_wtype type, struct group *g)
-{
-    g->at += 4 * step_of(type), g->x += 128, g->d += 4, g->sums += 4;
-}
 
-PSC_INLINE void blocks32(enum psc_wtype type, const struct group *g, unsigned n, __m128i ret[4])
+/* n <= 4 blocks of a row at `at`, the first one number b: what block32 gives. */
+PSC_INLINE void blocks32(enum psc_wtype type, const unsigned char *at, const struct token *t, uint64_t b, unsigned n,
+                         __m128i ret[4])
 {
     for (unsigned i = 0; i < 4; i++)
-        ret[i] = i < n ? block32(type, g->at + i * step_of(type), g->x + i * 32) : _mm_setzero_si128();
+        ret[i] = i < n ? block32(type, at + i * step_of(type), t->x + (b + i) * 32) : _mm_setzero_si128();
 }
 
-/* Terms of n <= 4 blocks, from what blocks32 gave. */
-PSC_INLINE __m128 terms32(enum psc_wtype type, const struct group *g, unsigned n, const __m128i blocks[4])
+/* Their terms. */
+PSC_INLINE __m128 terms32(enum psc_wtype type, const unsigned char *at, const struct token *t, uint64_t b, unsigned n,
+                          const __m128i blocks[4])
 {
     __m128i s = fold_four(type, blocks);
-    __m128 dx = _mm_load_ps(g->d), p = _mm_mul_ps(psc_four_f16(g->at, step_of(type), n), dx);
-    __m128i xs = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)g->sums));
+    __m128 dx = _mm_load_ps(t->d + b), p = _mm_mul_ps(psc_four_f16(at, step_of(type), n), dx);
+    __m128i xs = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(t->sums + b)));
     if (type == PSC_W_Q4_0)
         s = _mm_sub_epi32(s, _mm_slli_epi32(xs, 3));
     if (type == PSC_W_Q5_0)
         s = _mm_sub_epi32(s, _mm_slli_epi32(xs, 4));
     __m128 ret = _mm_mul_ps(_mm_cvtepi32_ps(s), p);
     if (type == PSC_W_Q4_1 || type == PSC_W_Q5_1) {
-        __m128 m = _mm_mul_ps(psc_four_f16(g->at + 2, step_of(type), n), dx);
+        __m128 m = _mm_mul_ps(psc_four_f16(at + 2, step_of(type), n), dx);
         ret = _mm_add_ps(ret, _mm_mul_ps(_mm_cvtepi32_ps(xs), m));
     }
     return ret;
 }
 
-PSC_INLINE __m128 last32(enum psc_wtype type, const struct group *g, unsigned n)
+/* The last n < 4 blocks of a row. */
+PSC_INLINE __m128 last32(enum psc_wtype type, const unsigned char *at, const struct token *t, uint64_t b, unsigned n)
 {
     __m128i blocks[4];
-    blocks32(type, g, n, blocks);
-    return terms32(type, g, n, blocks);
+    blocks32(type, at, t, b, n, blocks);
+    return terms32(type, at, t, b, n, blocks);
+}
+PSC_INLINE __m128 rest32(enum psc_wtype type, const unsigned char *at, const struct token *t, uint64_t b, uint64_t n)
+{
+    switch (n) { /* as constants */
+    case 1: return last32(type, at, t, b, 1);
+    case 2: return last32(type, at, t, b, 2);
+    default: return last32(type, at, t, b, 3);
+    }
 }
 
-/* The terms of a group are folded while the next one is multiplied: its sums are long since there. */
-PSC_INLINE float row32(enum psc_wtype type, const unsigned char *w, const struct psc_mm_acts *a, uint64_t t)
+/* `rows` rows with one token, four blocks of each in turn. The terms of one row are folded while the blocks of the next
+ * are multiplied: by then its sums are there. */
+PSC_INLINE void few_rows(enum psc_wtype type, const struct psc_mm_job *job, const uint64_t *o, unsigned rows, uint64_t t)
 {
-    struct group now = {w, psc_mm_q(a, t), psc_mm_d(a, t), psc_mm_sums(a, t)};
-    __m128 lanes = _mm_setzero_ps();
-    if (a->blocks >= 4) {
-        __m128i ready[4];
-        blocks32(type, &now, 4, ready);
-        for (uint64_t left = a->blocks / 4 - 1; left; left--) {
-            struct group next = now;
-            __m128i blocks[4];
-            next_group(type, &next);
-            _mm_prefetch((const char *)next.at + AHEAD, _MM_HINT_T0);
-            _mm_prefetch((const char *)next.at + AHEAD + 64, _MM_HINT_T0);
-            lanes = _mm_add_ps(lanes, terms32(type, &now, 4, ready));
-            blocks32(type, &next, 4, blocks);
-            memcpy(ready, blocks, sizeof ready);
-            now = next;
+    const struct psc_mm_acts *a = &job->acts;
+    struct token token = {psc_mm_q(a, t), psc_mm_d(a, t), psc_mm_sums(a, t)};
+    const unsigned char *at[PSC_DOT_ROWS];
+    __m128 lanes[PSC_DOT_ROWS];
+    __m128i ready[4]; /* of the row whose turn it is, at block b */
+    uint64_t b = 0, whole = a->blocks / 4 * 4;
+    uint32_t step = 4 * step_of(type);
+    for (unsigned r = 0; r < rows; r++) {
+        at[r] = job->w + o[r] * job->row_bytes;
+        lanes[r] = _mm_setzero_ps();
+    }
+    if (whole)
+        blocks32(type, at[0], &token, 0, 4, ready);
+    for (; b < whole; b += 4)
+        for (unsigned r = 0; r < rows; r++) {
+            lanes[r] = _mm_add_ps(lanes[r], terms32(type, at[r], &token, b, 4, ready));
+            at[r] += step;
+            _mm_prefetch((const char *)at[r] + AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)at[r] + AHEAD + 64, _MM_HINT_T0);
+            if (r + 1 < rows)
+                blocks32(type, at[r + 1], &token, b, 4, ready);
+            else if (b + 4 < whole)
+                blocks32(type, at[0], &token, b + 4, 4, ready);
         }
-        lanes = _mm_add_ps(lanes, terms32(type, &now, 4, ready));
-        next_group(type, &now);
+    for (unsigned r = 0; r < rows; r++) {
+        if (b < a->blocks)
+            lanes[r] = _mm_add_ps(lanes[r], rest32(type, at[r], &token, b, a->blocks - b));
+        psc_mm_store(job, o[r], t, psc_fold_lanes(lanes[r]));
     }
-    switch (a->blocks % 4) {
-    case 1:
-        lanes = _mm_add_ps(lanes, last32(type, &now, 1));
-        break;
-    case 2:
-        lanes = _mm_add_ps(lanes, last32(type, &now, 2));
-        break;
-    case 3:
-        lanes = _mm_add_ps(lanes, last32(type, &now, 3));
-        break;
-    }
-    return psc_fold_lanes(lanes);
 }
 
 PSC_INLINE void rows32(enum psc_wtype type, const struct psc_mm_job *job, uint64_t lo, uint64_t hi)
 {
-    uint64_t near = job->tokens > 1 ? psc_rows_near(job) : hi - lo;
-    for (uint64_t first = lo; first < hi; first += near)
+    struct psc_streams s = psc_streams_of(lo, hi);
+    for (uint64_t i = 0; i < s.each; i++, psc_streams_next(&s))
         for (uint64_t t = 0; t < job->tokens; t++)
-            for (uint64_t o = first; o < first + near && o < hi; o++)
-                psc_mm_store(job, o, t, row32(type, job->w + o * job->row_bytes, &job->acts, t));
+            few_rows(type, job, s.row, PSC_DOT_ROWS, t);
+    for (uint64_t o = s.rest; o < hi; o++)
+        for (uint64_t t = 0; t < job->tokens; t++)
+            few_rows(type, job, &o, 1, t);
 }
 
 void psc_dot_32_avx2(const struct psc_mm_job *job, uint64_t lo, uint64_t hi)

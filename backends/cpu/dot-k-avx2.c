@@ -96,35 +96,47 @@ PSC_INLINE __m128 terms_k6(const unsigned char *at, const int8_t *x, const float
     return _mm_mul_ps(_mm_cvtepi32_ps(psc_sums_of_4(s[0], s[1], s[2], s[3])), p);
 }
 
-PSC_INLINE float row_k(enum psc_wtype type, const unsigned char *w, const struct psc_mm_acts *a, uint64_t t)
+PSC_INLINE uint32_t step_of(enum psc_wtype type)
 {
-    uint32_t step = type == PSC_W_Q4_K   ? sizeof(struct psc_q4_k)
-                    : type == PSC_W_Q5_K ? sizeof(struct psc_q5_k)
-                                         : sizeof(struct psc_q6_k);
+    return type == PSC_W_Q4_K   ? sizeof(struct psc_q4_k)
+           : type == PSC_W_Q5_K ? sizeof(struct psc_q5_k)
+                                : sizeof(struct psc_q6_k);
+}
+
+/* n <= 4 rows with one token, four blocks of each in turn. */
+PSC_INLINE void few_rows(enum psc_wtype type, const struct psc_mm_job *job, const uint64_t *o, unsigned rows, uint64_t t)
+{
+    const struct psc_mm_acts *a = &job->acts;
     const int8_t *x = psc_mm_q(a, t);
     const float *d = psc_mm_d(a, t);
     const int16_t *sums = type == PSC_W_Q6_K ? psc_mm_sums16(a, t) : psc_mm_sums(a, t);
-    uint64_t per = type == PSC_W_Q6_K ? 16 : 8;
-    __m128 lanes = _mm_setzero_ps();
-    for (uint64_t b = 0; b < a->blocks; b += 4) {
-        unsigned n = a->blocks - b < 4 ? (unsigned)(a->blocks - b) : 4;
-        const unsigned char *at = w + b * step;
-        for (unsigned ahead = 0; ahead < 4 * step; ahead += 64)
-            _mm_prefetch((const char *)at + AHEAD + ahead, _MM_HINT_T0);
-        __m128 terms = type == PSC_W_Q6_K ? terms_k6(at, x + b * 256, d + b, sums + b * per, n)
-                                          : terms_k45(type, at, x + b * 256, d + b, sums + b * per, n);
-        lanes = _mm_add_ps(lanes, terms);
-    }
-    return psc_fold_lanes(lanes);
+    uint64_t per = type == PSC_W_Q6_K ? 16 : 8, step = step_of(type);
+    __m128 lanes[PSC_DOT_ROWS];
+    for (unsigned r = 0; r < rows; r++)
+        lanes[r] = _mm_setzero_ps();
+    for (uint64_t b = 0; b < a->blocks; b += 4)
+        for (unsigned r = 0; r < rows; r++) {
+            unsigned n = a->blocks - b < 4 ? (unsigned)(a->blocks - b) : 4;
+            const unsigned char *at = job->w + o[r] * job->row_bytes + b * step;
+            for (unsigned ahead = 0; ahead < 4 * step; ahead += 64)
+                _mm_prefetch((const char *)at + AHEAD + ahead, _MM_HINT_T0);
+            __m128 terms = type == PSC_W_Q6_K ? terms_k6(at, x + b * 256, d + b, sums + b * per, n)
+                                              : terms_k45(type, at, x + b * 256, d + b, sums + b * per, n);
+            lanes[r] = _mm_add_ps(lanes[r], terms);
+        }
+    for (unsigned r = 0; r < rows; r++)
+        psc_mm_store(job, o[r], t, psc_fold_lanes(lanes[r]));
 }
 
 PSC_INLINE void rows_k(enum psc_wtype type, const struct psc_mm_job *job, uint64_t lo, uint64_t hi)
 {
-    uint64_t near = job->tokens > 1 ? psc_rows_near(job) : hi - lo;
-    for (uint64_t first = lo; first < hi; first += near)
+    struct psc_streams s = psc_streams_of(lo, hi);
+    for (uint64_t i = 0; i < s.each; i++, psc_streams_next(&s))
         for (uint64_t t = 0; t < job->tokens; t++)
-            for (uint64_t o = first; o < first + near && o < hi; o++)
-                psc_mm_store(job, o, t, row_k(type, job->w + o * job->row_bytes, &job->acts, t));
+            few_rows(type, job, s.row, PSC_DOT_ROWS, t);
+    for (uint64_t o = s.rest; o < hi; o++)
+        for (uint64_t t = 0; t < job->tokens; t++)
+            few_rows(type, job, &o, 1, t);
 }
 
 void psc_dot_k_avx2(const struct psc_mm_job *job, uint64_t lo, uint64_t hi)
