@@ -116,6 +116,47 @@ def a_scenario_is_a_document_for_the_other_commands():
 
 
 @test
+def the_cache_of_a_run_is_dumped_and_looked_at():
+    folder = path('cache')
+    good('run', '--preset', 'tiny-qwen2', '--tokens', '5,6,7', '-n', '6', '--n-ctx', '32', '--kv-dump', folder, '--json')
+    names = sorted(os.listdir(folder))
+    equal(names, sorted(['kv.pskv', 'kv0_decode.f32'] + [f'kv{layer}{slot}_decode.f32' for layer in range(3) for slot in 'kv']))
+    equal({os.path.getsize(os.path.join(folder, n)) for n in names if n.endswith('.f32')}, {32 * 32 * 4})
+    told = good('kv', folder, '--json').json
+    equal([told[k] for k in ('format', 'n_ctx', 'width', 'written', 'used', 'findings', 'differs')],
+          ['planscope-kv', 32, 32, 8, 8, [], None])
+    equal(told['sequences'], [{'cap': 32, 'rows': 8, 'seq': 0, 'shared_cell': 0, 'shared_rows': 0, 'start': 0}])
+    plain = good('kv', folder, '--tag', 'decode', '--n-ctx', '32', '--json').json
+    equal([plain[k] for k in ('format', 'width', 'written', 'written_is_told')], ['minfer-kv', 32, 8, False])
+    equal([r['k']['values'] for r in plain['layers']], [8, 8, 8])
+    text = good('kv', folder).out
+    check('8 rows written, 25.0 % of n_ctx; the last is row 7' in text and 'No findings.' in text, text)
+    with open(os.path.join(folder, 'kv1v_decode.f32'), 'r+b') as f:
+        f.seek(3 * 32 * 4 + 8)
+        f.write(b'\0\0\xc0\x7f')
+        f.seek(5 * 32 * 4)
+        f.write(bytes(32 * 4))
+    answer = run('kv', folder, '--tag', 'decode', '--width', '32')
+    equal(answer.status, 1)
+    check('layer 1 V: row 3 holds NaN.' in answer.out, answer.out)
+    check('layer 1 V: row 5 is zero, other regions hold something there.' in answer.out, answer.out)
+
+
+@test
+def a_dump_that_is_none_is_refused():
+    for content, words in (('', 'say how wide|no rows of floats'), ('abc', 'no rows of floats')):
+        place = save(content, 'kv0k_decode.f32')
+        answer = run('kv', place, '--width', '4')
+        equal(answer.status, 2)
+        check(any(w in answer.err for w in words.split('|')), answer.err)
+    answer = run('kv', save('hello', 'x.bin'))
+    equal(answer.status, 2)
+    check('no dump of a KV cache' in answer.err, answer.err)
+    answer = run('kv', os.path.join(path('no'), 'such'))
+    equal(answer.status, 2)
+
+
+@test
 def every_shared_scenario_is_answered_as_its_expectation_says():
     folder = shared('cases', 'expect')
     seen = 0

@@ -4,6 +4,7 @@
 #include "app/cli/input.h"
 #include "app/cli/run-values.h"
 #include "app/cli/words.h"
+#include "app/kv-files.h"
 #include "app/subject.h"
 #include "backends/registry.h"
 #include "core/debug/analysis.h"
@@ -275,6 +276,10 @@ static enum cli_exit close_files(struct running *r)
     r->events = r->contents = NULL;
     if (c->trace && doc && write_trace(doc, c->trace))
         exit = CLI_BAD;
+    if (c->kv_dump && r->result.session &&
+        app_write_kv(&r->result, r->subject.graph ? r->subject.graph->model : r->subject.model.model->name,
+                     r->options->backend ? r->options->backend : "cpu", c->kv_dump, &error))
+        exit = cli_complain(c->kv_dump, &error);
     return exit;
 }
 

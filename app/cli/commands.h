@@ -11,6 +11,7 @@ enum cli_exit cli_export(struct cli_options *options);
 enum cli_exit cli_render(struct cli_options *options);
 enum cli_exit cli_model(struct cli_options *options);
 enum cli_exit cli_play(struct cli_options *options);
+enum cli_exit cli_kv(struct cli_options *options);
 enum cli_exit cli_run(struct cli_options *options);
 enum cli_exit cli_bench(struct cli_options *options);
 

@@ -189,6 +189,15 @@ static bool set_n_ctx(struct cli_options *o, const char *v)
 {
     return for_model(o, "--n-ctx", cli_parse_whole(v, &o->n_ctx) && o->n_ctx && o->n_ctx <= UINT32_MAX);
 }
+static bool set_dump_rows(struct cli_options *o, const char *v)
+{
+    return cli_parse_whole(v, &o->n_ctx) && o->n_ctx && o->n_ctx <= UINT32_MAX;
+}
+static bool set_row_width(struct cli_options *o, const char *v)
+{
+    return cli_parse_whole(v, &o->row_width) && o->row_width && o->row_width <= UINT32_MAX;
+}
+static bool set_tag(struct cli_options *o, const char *v) { o->tag = v; return *v; }
 static bool set_seed(struct cli_options *o, const char *v) { return for_model(o, "--seed", cli_parse_whole(v, &o->seed)); }
 static bool set_no_fuse_qkv(struct cli_options *o, const char *v)
 {
@@ -259,6 +268,7 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
     [CLI_RUN] = {"run", "FILE [-p TEXT | --fill NAME=1,2,3 ...]", "Run a model or a graph here, and record what happens."},
     [CLI_BENCH] = {"bench", "FILE", "How fast a model reads a prompt (pp) and generates (tg)."},
     [CLI_RENDER] = {"render", "FILE -o OUT.png|svg|pdf", "Draw a phase as the window does; no display is needed."},
+    [CLI_KV] = {"kv", "DUMP", "What is in a dumped KV cache: rows written, zeros, NaN, unwritten rows."},
     [CLI_PLAY] = {"play", "SCENARIO", "Play a scenario step by step and answer what it asks."},
 };
 
@@ -268,7 +278,7 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
 #define RUNNING (IN(CLI_RUN) | IN(CLI_BENCH))
 
 static const struct cli_option table[] = {
-    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY) | RUNNING, set_json, NULL, "one JSON object for machines"},
+    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY) | IN(CLI_KV) | RUNNING, set_json, NULL, "one JSON object for machines"},
     {"-o", "OUT", IN(CLI_EXPORT) | IN(CLI_RENDER), set_out, "a file name", "the file to write"},
     {"--format", "FORMAT", IN(CLI_EXPORT), set_format,
      "minfer-graph, minfer-trace, plan, csv or gguf", "minfer-graph, minfer-trace, plan, csv; of a preset also gguf"},
@@ -324,6 +334,10 @@ static const struct cli_option table[] = {
     {"--max-peak", "BYTES", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_peak, "a size such as 40MiB or 31671296",
      "exit 3 when more bytes are live at once"},
     {"--max-buffers", "N", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_buffers, "a number", "exit 3 when there are more buffers"},
+    {"--width", "N", IN(CLI_KV), set_row_width, "a number of values",
+     "values of a row, for dumps without a header; --n-ctx says as much"},
+    {"--n-ctx", "N", IN(CLI_KV), set_dump_rows, "a number of rows", "rows of a region, for dumps without a header"},
+    {"--tag", "TAG", IN(CLI_KV), set_tag, "a word", "which dump of a folder: prefill or decode"},
     {"--help", NULL, EVERY, set_help, NULL, "this text"},
 };
 #define TABLE_N (sizeof table / sizeof *table)

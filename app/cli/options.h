@@ -14,7 +14,7 @@
 /* The exit statuses, for scripts. Findings win over budgets. */
 enum cli_exit { CLI_CLEAN = 0, CLI_FINDINGS = 1, CLI_BAD = 2, CLI_BUDGET = 3 };
 
-enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_RUN, CLI_BENCH, CLI_PLAY, CLI_COMMAND_N };
+enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_RUN, CLI_BENCH, CLI_PLAY, CLI_KV, CLI_COMMAND_N };
 enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_AS_GGUF, CLI_FORMAT_N };
 enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_VIEW_N };
 
@@ -44,6 +44,8 @@ struct cli_options { /* all strings are borrowed from argv */
     enum cli_format format;
     enum cli_view view;
     unsigned width, height;       /* of a picture, pixels */
+    uint64_t row_width;           /* of kv: values of a row; 0: not given */
+    const char *tag;              /* of kv: which dump of a folder */
     struct cli_run run;           /* of run and bench */
 };
 

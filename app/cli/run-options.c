@@ -48,6 +48,7 @@ static bool set_ignore(struct cli_options *o, const char *v) { (void)v; return o
 static bool set_hashes(struct cli_options *o, const char *v) { (void)v; return o->run.hashes = true; }
 static bool set_trace(struct cli_options *o, const char *v) { o->run.trace = v; return *v; }
 static bool set_events(struct cli_options *o, const char *v) { o->run.events = v; return *v; }
+static bool set_kv_dump(struct cli_options *o, const char *v) { o->run.kv_dump = v; return *v; }
 static bool set_contents(struct cli_options *o, const char *v) { o->run.contents = v; return *v; }
 static bool set_logits(struct cli_options *o, const char *v) { o->run.logits = v; return *v; }
 static bool set_prompt_n(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.prompt_n); }
@@ -150,6 +151,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--fault", "NAME", RUN, set_fault, NULL, "run with a historic defect; may be repeated"},
     {"--trace", "OUT.json", RUN, set_trace, "a file name", "write a minfer-trace of the run"},
     {"--events", "OUT", RUN, set_events, "a file name", "stream the run into an events file while it goes on"},
+    {"--kv-dump", "DIR", RUN, set_kv_dump, "a folder's name", "write K and V rows at the end: DIR/kv.pskv and minfer's .f32 files"},
     {"--contents", "OUT", RUN, set_contents, "a file name", "stream every value in full into a file"},
     {"--logits", "OUT.f32", RUN, set_logits, "a file name", "write the logits of every forward, as they are"},
     {"--capture", "WHEN", RUN, set_capture, "node, split or none",

@@ -19,7 +19,8 @@ struct cli_run { /* all strings are borrowed from argv */
     enum psc_kv_inputs kv_inputs;
     enum psc_capture capture;         /* UNKNOWN: none, when has_capture */
     struct psc_sampling sampling;
-    const char *trace, *events, *contents, *logits, *kv_dump; /* files to write, NULL */
+    const char *trace, *events, *contents, *logits; /* files to write, NULL */
+    const char *kv_dump; /* a folder, NULL */
     struct psc_session_options session; /* all but planner and plan */
 };
 

@@ -132,7 +132,7 @@ enum psc_status psc_kv_runs_spans(const struct psc_kv_runs *runs, const struct p
                                   struct psc_error *reterr) PSC_MUST_CHECK;
 /* ret[(t * run_max + r) * 2] = first cell, [.. + 1] = length: the runs that token t attends to, in order of position,
  * padded with zeros. A query with more runs than run_max is an error, the map is never truncated. */
-#define PSC_KV_MAP_RUNS 4u /* run_max of kv_map inputs */
+#define PSC_KV_MAP_RUNS   4u     /* run_max of kv_map inputs; core/model/build.h says the same */
 enum psc_status psc_kv_runs_map(const struct psc_kv_runs *runs, const struct psc_kv_batch *batch, uint32_t run_max,
                                 int32_t *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -12,6 +12,7 @@ struct going {
     struct psc_sampler *sampler;   /* owned */
     struct psc_utf8_stream stream;
     int32_t *words;                /* inputs under construction, in the runner's arena */
+    int32_t *positions, *cells, *spans, *map; /* of the tokens of this forward; in the runner's arena */
     float *logits;                 /* the result's */
     uint32_t vocab;
     uint32_t position, step;       /* of the next token; forwards so far */
@@ -53,30 +54,51 @@ static enum psc_status use_graph(struct going *g, uint32_t n_tokens, struct psc_
 
 /* ---- inputs --------------------------------------------------------------------------------------------------- */
 
-/* The words of one input for tokens [position, position + n). One sequence lies in the cells from 0 on. False for an
- * input that no model has. */
+/* Positions, cells and windows of tokens [position, position + n): one sequence, which has the whole cache. Beyond n_ctx (with
+ * a fault only) there are no cells: they are told as if there were. */
+static enum psc_status place_tokens(struct going *g, const int32_t *tokens, uint32_t n, struct psc_error *reterr)
+{
+    struct psc_kv_runs *kv = &g->r->result->kv;
+    struct psc_kv_batch batch = {.position = g->positions, .token = tokens, .token_n = n};
+    bool beyond = g->position + (uint64_t)n > kv->cells.n;
+    enum psc_status status = PSC_OK;
+    memset(g->map, 0, (size_t)n * 2 * PSC_KV_MAP_RUNS * sizeof *g->map);
+    for (uint32_t i = 0; i < n; i++) {
+        g->positions[i] = g->cells[i] = (int32_t)(g->position + i);
+        g->spans[i] = 0;
+        g->spans[n + i] = g->map[(size_t)i * 2 * PSC_KV_MAP_RUNS + 1] = g->positions[i] + 1;
+    }
+    if (beyond)
+        return PSC_OK;
+    status = psc_kv_runs_reserve_implicit(kv, &batch, reterr);
+    if (status == PSC_OK)
+        status = psc_kv_runs_cells(kv, &batch, g->cells, reterr);
+    if (status != PSC_OK)
+        return status;
+    psc_kv_runs_own(kv, &batch, g->cells);
+    status = psc_kv_runs_spans(kv, &batch, g->spans, reterr);
+    return status == PSC_OK ? psc_kv_runs_map(kv, &batch, PSC_KV_MAP_RUNS, g->map, reterr) : status;
+}
+
+/* The words of one input for the n tokens. False for an input that no model has. */
 static bool input_words(const struct going *g, const char *name, const int32_t *tokens, uint32_t n, int32_t *to)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        int32_t position = (int32_t)(g->position + i);
-        if (!strcmp(name, "token_ids")) {
-            to[i] = tokens[i];
-        } else if (!strcmp(name, "positions") || !strcmp(name, "cells")) {
-            to[i] = position;
-        } else if (!strcmp(name, "seq_ids")) {
-            to[i] = 0;
-        } else if (!strcmp(name, "attn_span")) {
-            to[i] = 0;
-            to[n + i] = position + 1;
-        } else if (!strcmp(name, "kv_map")) {
-            memset(&to[(size_t)i * 2 * PSC_KV_MAP_RUNS], 0, 2 * PSC_KV_MAP_RUNS * sizeof *to);
-            to[(size_t)i * 2 * PSC_KV_MAP_RUNS + 1] = position + 1;
-        } else if (!strcmp(name, "tail_ids")) {
-            to[0] = (int32_t)n - 1;
-        } else {
-            return false;
-        }
-    }
+    if (!strcmp(name, "token_ids"))
+        memcpy(to, tokens, n * sizeof *to);
+    else if (!strcmp(name, "positions"))
+        memcpy(to, g->positions, n * sizeof *to);
+    else if (!strcmp(name, "cells"))
+        memcpy(to, g->cells, n * sizeof *to);
+    else if (!strcmp(name, "seq_ids"))
+        memset(to, 0, n * sizeof *to);
+    else if (!strcmp(name, "attn_span"))
+        memcpy(to, g->spans, 2 * (size_t)n * sizeof *to);
+    else if (!strcmp(name, "kv_map"))
+        memcpy(to, g->map, (size_t)n * 2 * PSC_KV_MAP_RUNS * sizeof *to);
+    else if (!strcmp(name, "tail_ids"))
+        to[0] = (int32_t)n - 1;
+    else
+        return false;
     return true;
 }
 
@@ -147,6 +169,8 @@ static enum psc_status forward(struct going *g, const char *kind, const int32_t 
     enum psc_status status = use_graph(g, n, reterr);
     if (status == PSC_OK && r->recorder)
         status = psc_recorder_phase(r->recorder, kind, reterr);
+    if (status == PSC_OK)
+        status = place_tokens(g, tokens, n, reterr);
     if (status == PSC_OK)
         status = fill_inputs(g, tokens, n, reterr);
     if (status == PSC_OK)
@@ -276,11 +300,18 @@ static enum psc_status make_room(struct going *g, struct psc_error *reterr)
         sampling.repeat_penalty = 1;
     g->vocab = q->model->hyper.n_vocab;
     g->words = psc_arena_alloc(&r->arena, (size_t)q->prompt_n * 2 * PSC_KV_MAP_RUNS, sizeof *g->words);
+    g->positions = psc_arena_alloc(&r->arena, q->prompt_n, sizeof *g->positions);
+    g->cells = psc_arena_alloc(&r->arena, q->prompt_n, sizeof *g->cells);
+    g->spans = psc_arena_alloc(&r->arena, q->prompt_n, 2 * sizeof *g->spans);
+    g->map = psc_arena_alloc(&r->arena, q->prompt_n, 2 * PSC_KV_MAP_RUNS * sizeof *g->map);
     g->logits = psc_alloc0(g->vocab, sizeof *g->logits);
     r->result->logits = g->logits;
     r->result->logit_n = g->vocab;
-    if (!g->words || !g->logits)
+    if (!g->words || !g->positions || !g->cells || !g->spans || !g->map || !g->logits)
         return psc_fail_nomem(reterr);
+    enum psc_status status = psc_kv_runs_init(&r->result->kv, r->n_ctx, reterr);
+    if (status != PSC_OK)
+        return status;
     return psc_sampler_new(&sampling, g->vocab, &g->sampler, reterr);
 }
 

@@ -216,5 +216,6 @@ void psc_run_result_release(struct psc_run_result *result)
     psc_doc_free(result->doc);
     psc_free(result->logits);
     psc_session_free(result->session);
+    psc_kv_runs_release(&result->kv);
     memset(result, 0, sizeof *result);
 }

@@ -20,6 +20,7 @@
 #include "core/model/tokenizer.h"
 #include "core/run/recorder.h"
 #include "core/run/sampler.h"
+#include "core/plan/kv-runs.h"
 #include "core/run/session.h"
 
 /* What an input is filled with. name: the node's, else its label (psc_node_label, "input #0"), else its id as a number.
@@ -85,6 +86,7 @@ struct psc_run_result {
     float *logits;                   /* of the last forward, [logit_n]; owned */
     uint32_t logit_n;
     struct psc_session *session;     /* still alive: for dumps; owned */
+    struct psc_kv_runs kv;           /* of a model: which rows of its cache hold what; owned. cells.n 0: there is none */
 };
 void psc_run_result_release(struct psc_run_result *result); /* {0} is fine */
 
