@@ -144,7 +144,10 @@ static void float_text(float x, char *to, size_t size)
         snprintf(to, size, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
         return;
     }
-    for (int digits = 1; digits <= 9; digits++) {
+    int whole = 1; /* digits before the point: they are written out */
+    for (double y = fabs((double)x); y >= 10 && whole < 9; y /= 10)
+        whole++;
+    for (int digits = whole; digits <= 9; digits++) {
         snprintf(to, size, "%.*g", digits, (double)x);
         if (strtof(to, NULL) == x)
             return;
