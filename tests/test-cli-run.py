@@ -404,6 +404,9 @@ def l15_a_position_beyond_n_ctx_is_refused():
     for word in ('positions', '4', 'n_ctx'):
         check(word in answer.err, answer.err)
     execute(where, dict(q=q, k=k, v=v, positions=[3]))
+    d = execute(where, dict(q=q, k=k, v=v, positions=[4]), '--fault', 'l15')
+    equal((d['planned_findings'], d['findings']), (0, 2), 'K and V are written past their ends')
+    check(d['err'].count('16 B too many') == 2, d['err'])
 
 
 @test
@@ -619,7 +622,8 @@ def tokens_do_not_depend_on_how_they_are_made():
         for more in (('--chunk', '5'), ('--threads', '1'), ('--threads', '3'), ('--portable',), ('--backend', 'deferred'),
                      ('--backend', 'deferred', '--no-fuse-qkv', '--no-fuse-ffn'), ('--fuse-qkv', '--fuse-ffn'),
                      ('--backend', 'mixed:0-1=deferred,2-99=cpu'), ('--backend', 'mixed:1=deferred'),
-                     ('--planner', 'naive'), ('--slots', 'random:5'), ('--mode', 'hardened'), ('--snapshot', 'off'),
+                     ('--planner', 'naive'), ('--planner', 'best-fit', '--align', '64'), ('--planner', 'linear-scan', '--in-place', 'no'),
+                     ('--planner', 'optimal', '--trace', path('x.json')), ('--slots', 'random:5'), ('--mode', 'hardened'), ('--snapshot', 'off'),
                      ('--recycled', 'poisoned'), ('--kv-inputs', 'span'), ('--kv-inputs', 'map'), ('--hashes',),
                      ('--trace', path('x.json')), ('--trace', path('x.json'), '--capture', 'split'),
                      ('--events', path('x.events'), '--contents', path('x.contents'))):
@@ -821,6 +825,23 @@ def ctrl_c_ends_the_run_and_leaves_files_that_open():
         info = good('info', file, '--json').json
         check(info['phases'][0]['steps'] > 10, file, info)
     check('did not end' not in good('info', events).err)
+
+
+@test
+def a_long_run_tells_of_its_progress_on_a_terminal():
+    text, outputs, values, _, _ = LAB['l12']
+    master, slave = os.openpty()
+    process = subprocess.Popen([CLI, 'run', save(graph(text, outputs)), *fills(values), '--times', '2000000000', '--json'],
+                               stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    seen = b''
+    while b'%' not in seen:
+        seen += os.read(master, 100)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    os.close(master)
+    check(b'prefill: 0 %' in seen, seen)
+    equal(process.returncode, 0)
 
 
 @test

@@ -173,6 +173,8 @@ static void w_fused(struct psc_run_request *q) { q->fuse_qkv = q->fuse_ffn = PSC
 static void w_mixed(struct psc_run_request *q) { q->backends = "mixed:0-1=deferred,2-99=cpu"; }
 static void w_mixed_middle(struct psc_run_request *q) { q->backends = "mixed:1=deferred"; }
 static void w_naive(struct psc_run_request *q) { q->session.planner = psc_planner_find("naive"); }
+static void w_best_fit(struct psc_run_request *q) { q->session.planner = psc_planner_find("best-fit"); }
+static void w_optimal(struct psc_run_request *q) { q->session.planner = psc_planner_find("optimal"); }
 static void w_hardened(struct psc_run_request *q) { q->session.plan.mode = PSC_MODE_HARDENED; }
 static void w_exact(struct psc_run_request *q) { q->session.plan.size = PSC_SIZE_EXACT; }
 static void w_lifo(struct psc_run_request *q) { q->session.plan.slots = PSC_SLOTS_LIFO; }
@@ -186,7 +188,7 @@ static void w_late(struct psc_run_request *q) { q->record.capture = PSC_CAPTURE_
 static const struct { const char *name; void (*change)(struct psc_run_request *q); } ways[] = {
     {"chunks-of-1", w_chunk_1}, {"chunks-of-3", w_chunk_3}, {"chunks-of-10", w_chunk_10}, {"three-threads", w_threads},
     {"two-threads", w_two_threads}, {"portable-kernels", w_portable}, {"deferred", w_deferred}, {"deferred-unfused", w_unfused}, {"fused", w_fused}, {"mixed", w_mixed},
-    {"mixed-in-the-middle", w_mixed_middle}, {"fresh-buffers", w_naive}, {"hardened", w_hardened}, {"exact-sizes", w_exact},
+    {"mixed-in-the-middle", w_mixed_middle}, {"fresh-buffers", w_naive}, {"an-arena-by-best-fit", w_best_fit}, {"an-optimal-arena", w_optimal}, {"hardened", w_hardened}, {"exact-sizes", w_exact},
     {"lifo", w_lifo}, {"in-place", w_in_place}, {"poisoned", w_poisoned}, {"blocking-copies", w_sync}, {"spans", w_span},
     {"maps", w_map}, {"not-recorded", w_silent}, {"captured-late", w_late},
 };
