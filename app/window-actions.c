@@ -9,6 +9,11 @@
 #define PLAY_MS 180
 #define PLAY_SLOW_MS 700
 
+static gboolean in_kv(PscWindow *self)
+{
+    return psc_workspace_y_mode(self->ws) == PSC_VIEW_KV;
+}
+
 /* ---- stepping ------------------------------------------------------------------------------ */
 
 static void forward(PscWindow *self)
@@ -86,19 +91,32 @@ static void next_reader(PscWindow *self)
     psc_navigate_next_reader(self->ws);
 }
 
+/* In the KV view the reads of rows that nobody wrote come first. */
+static void to_problem(PscWindow *self, int direction)
+{
+    if (!in_kv(self) || !psc_workspace_kv_alarm(self->ws, direction))
+        psc_navigate_problem(self->ws, direction);
+}
+
 static void next_problem(PscWindow *self)
 {
-    psc_navigate_problem(self->ws, 1);
+    to_problem(self, 1);
 }
 
 static void previous_problem(PscWindow *self)
 {
-    psc_navigate_problem(self->ws, -1);
+    to_problem(self, -1);
 }
 
 static void show_problem(PscWindow *self)
 {
     psc_workspace_select_finding(self->ws, MAX(psc_workspace_selection(self->ws).finding, 0));
+}
+
+static void show_unwritten(PscWindow *self)
+{
+    psc_workspace_set_y_mode(self->ws, PSC_VIEW_KV);
+    psc_workspace_kv_alarm(self->ws, 1);
 }
 
 static void row_up(PscWindow *self)
@@ -153,29 +171,50 @@ static void play_slow(PscWindow *self)
 
 /* ---- map ----------------------------------------------------------------------------------- */
 
+static void zoom(PscWindow *self, double factor)
+{
+    if (in_kv(self))
+        psc_kv_pane_zoom_rows(PSC_KV_PANE(self->kv), factor);
+    else
+        psc_timeline_zoom(PSC_TIMELINE(self->timeline), factor);
+}
+
 static void zoom_in(PscWindow *self)
 {
-    psc_timeline_zoom(PSC_TIMELINE(self->timeline), 1.5);
+    zoom(self, 1.5);
 }
 
 static void zoom_out(PscWindow *self)
 {
-    psc_timeline_zoom(PSC_TIMELINE(self->timeline), 1 / 1.5);
+    zoom(self, 1 / 1.5);
+}
+
+static void zoom_heights(PscWindow *self, double factor)
+{
+    if (in_kv(self))
+        psc_kv_pane_zoom_layers(PSC_KV_PANE(self->kv), factor);
+    else
+        psc_timeline_zoom_rows(PSC_TIMELINE(self->timeline), factor);
 }
 
 static void taller(PscWindow *self)
 {
-    psc_timeline_zoom_rows(PSC_TIMELINE(self->timeline), 1.25);
+    zoom_heights(self, 1.25);
 }
 
 static void lower(PscWindow *self)
 {
-    psc_timeline_zoom_rows(PSC_TIMELINE(self->timeline), 1 / 1.25);
+    zoom_heights(self, 1 / 1.25);
 }
 
 static void pan(PscWindow *self, double part)
 {
     double x0, x1;
+    if (in_kv(self)) {
+        psc_workspace_kv_range(self->ws, &x0, &x1);
+        psc_workspace_set_kv_range(self->ws, x0 + (x1 - x0) * part, x1 + (x1 - x0) * part);
+        return;
+    }
     psc_workspace_range(self->ws, &x0, &x1);
     double by = (x1 - x0) * part;
     psc_workspace_set_range(self->ws, x0 + by, x1 + by);
@@ -193,18 +232,41 @@ static void pan_right(PscWindow *self)
 
 static void show_all(PscWindow *self)
 {
+    if (in_kv(self)) {
+        psc_kv_pane_show_all(PSC_KV_PANE(self->kv));
+        return;
+    }
     psc_timeline_reset_rows(PSC_TIMELINE(self->timeline));
     psc_workspace_show_all(self->ws);
 }
 
 static void fit_selection(PscWindow *self)
 {
-    psc_timeline_fit_selection(PSC_TIMELINE(self->timeline));
+    if (in_kv(self))
+        psc_kv_pane_show_step(PSC_KV_PANE(self->kv));
+    else
+        psc_timeline_fit_selection(PSC_TIMELINE(self->timeline));
 }
 
 static void toggle_mode(PscWindow *self)
 {
     psc_workspace_set_y_mode(self->ws, psc_workspace_y_mode(self->ws) == PSC_VIEW_ROWS ? PSC_VIEW_MAP : PSC_VIEW_ROWS);
+}
+
+static void kv_halves(PscWindow *self)
+{
+    if (in_kv(self))
+        psc_workspace_set_kv_halves(self->ws, (psc_workspace_kv_halves(self->ws) + 1) % PSC_KV_HALVES_N);
+}
+
+static void next_step(PscWindow *self)
+{
+    psc_workspace_step_by(self->ws, 1);
+}
+
+static void previous_step(PscWindow *self)
+{
+    psc_workspace_step_by(self->ws, -1);
 }
 
 static void toggle_colour(PscWindow *self)
@@ -247,7 +309,7 @@ static void find(PscWindow *self)
 
 static void focus_map(PscWindow *self)
 {
-    gtk_widget_grab_focus(self->timeline);
+    gtk_widget_grab_focus(psc_window_centre(self));
 }
 
 static void plan_options(PscWindow *self)
@@ -273,7 +335,7 @@ static void drawer(PscWindow *self)
 
 static GtkWidget *pane_at(PscWindow *self, int i)
 {
-    GtkWidget *panes[] = {self->timeline, self->inspector, self->drawer, self->context, self->lists};
+    GtkWidget *panes[] = {psc_window_centre(self), self->inspector, self->drawer, self->context, self->lists};
     return panes[i];
 }
 
@@ -305,6 +367,8 @@ static void previous_pane(PscWindow *self)
 static void clear(PscWindow *self)
 {
     psc_workspace_select_nothing(self->ws);
+    if (in_kv(self))
+        psc_workspace_select_kv(self->ws, PSC_NONE, PSC_NONE, FALSE);
 }
 
 static void full_screen(PscWindow *self)
@@ -387,6 +451,7 @@ static const struct {
     {"win.next-problem", next_problem, TRUE},
     {"win.previous-problem", previous_problem, TRUE},
     {"win.show-problem", show_problem, TRUE},
+    {"win.show-unwritten", show_unwritten, TRUE},
     {"win.row-up", row_up, TRUE},
     {"win.row-down", row_down, TRUE},
     {"win.explain", explain, TRUE},
@@ -400,6 +465,9 @@ static const struct {
     {"win.fit-selection", fit_selection, TRUE},
     {"win.toggle-mode", toggle_mode, TRUE},
     {"win.toggle-colour", toggle_colour, TRUE},
+    {"win.kv-halves", kv_halves, TRUE},
+    {"win.next-step", next_step, TRUE},
+    {"win.previous-step", previous_step, TRUE},
     {"win.find", find, TRUE},
     {"win.focus-map", focus_map, TRUE},
     {"win.plan-options", plan_options, TRUE},
@@ -437,8 +505,22 @@ static void drawer_tab_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVa
     psc_drawer_show_tab(PSC_DRAWER(PSC_WINDOW(widget)->drawer), g_variant_get_string(value, NULL));
 }
 
+static void mode_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *value)
+{
+    static const struct {
+        const char *name;
+        enum psc_view_mode mode;
+    } named[] = {{"map", PSC_VIEW_MAP}, {"rows", PSC_VIEW_ROWS}, {"usage", PSC_VIEW_USAGE}, {"kv", PSC_VIEW_KV}};
+    PscWorkspace *ws = PSC_WINDOW(widget)->ws;
+    const char *wanted = g_variant_get_string(value, NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(named); i++)
+        if (g_str_equal(named[i].name, wanted)) /* the same key again leads back to the map */
+            psc_workspace_set_y_mode(ws, psc_workspace_y_mode(ws) == named[i].mode ? PSC_VIEW_MAP : named[i].mode);
+}
+
 void psc_window_install_actions(GtkWidgetClass *class)
 {
+    gtk_widget_class_install_action(class, "win.mode", "s", mode_cb);
     for (guint i = 0; i < G_N_ELEMENTS(actions); i++)
         gtk_widget_class_install_action(class, actions[i].name, NULL, run_cb);
     gtk_widget_class_install_action(class, "win.open-path", "s", open_path_cb);
@@ -452,6 +534,10 @@ void psc_window_update_actions(PscWindow *self)
     for (guint i = 0; i < G_N_ELEMENTS(actions); i++)
         gtk_widget_action_set_enabled(GTK_WIDGET(self), actions[i].name, has || !actions[i].needs_document);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.drawer-tab", has);
+    gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.mode", has);
+    const struct psc_kv_step *kv = has && in_kv(self) ? psc_workspace_kv(self->ws) : NULL;
+    if (kv)
+        problems += kv->alarm_n;
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.next-problem", problems > 0);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.previous-problem", problems > 0);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.show-problem", clobbers > 0);

@@ -53,7 +53,7 @@ static void done_cb(PscOpened *opened, gpointer data)
     psc_banner_show_warning(PSC_BANNER(self->banner), opened->warning);
     psc_window_stop_play(self);
     psc_workspace_adopt(self->ws, g_steal_pointer(&opened->document), &opened->look, opened->title);
-    gtk_widget_grab_focus(self->timeline);
+    gtk_widget_grab_focus(psc_window_centre(self));
     remember(opened->path);
 }
 

@@ -7,6 +7,7 @@
 #include "ui/banner.h"
 #include "ui/context-bar.h"
 #include "ui/drawer.h"
+#include "ui/kv-pane.h"
 #include "ui/empty-page.h"
 #include "ui/list-pane.h"
 #include "ui/stepper.h"
@@ -19,14 +20,17 @@ struct _PscWindow {
     GtkWidget *context, *banner, *stack, *empty;
     GtkWidget *lists, *inspector, *timeline, *drawer, *status, *hints, *outer, *inner;
     GtkWidget *progress, *progress_bar, *progress_text;
-    GtkWidget *mode_buttons[2], *colour, *height, *axis_words;
+    GtkWidget *kv, *views;  /* views: timeline and kv as pages of one stack */
+    GtkWidget *mode_buttons[4], *colour, *height, *halves, *axis_words;
     PscOpening *opening; /* NULL when none is under way */
     GMenu *recent_menu;
     guint play;          /* timer, 0 when paused */
     PscRoom room;        /* of the context bar */
-    gboolean narrow, lists_hidden_by_width, syncing;
+    gboolean narrow, lists_hidden_by_width, syncing, kv_reading;
 };
 
+/* What is drawn in the centre now: the timeline or the KV view. */
+GtkWidget *psc_window_centre(PscWindow *self);
 void psc_window_set_status(PscWindow *self, const char *text); /* until the cursor moves */
 
 /* window-actions.c */

@@ -1,13 +1,14 @@
 #include "app/window-private.h"
 
 #include "core/debug/explain.h"
+#include "core/debug/explain-rows.h"
 #include "ui/access.h"
 #include "ui/inspector.h"
 #include "ui/keys.h"
 #include "ui/navigate.h"
 #include "ui/palette.h"
 
-#define NARROW 1180 /* px under which the lists hide and the bars shorten */
+#define NARROW 1200 /* px under which the lists hide and the bars shorten */
 #define ROOM_SOME 1300 /* px from which the context bar has room for the plan in words */
 #define ROOM_ALL 1520  /* and for all five logits */
 
@@ -44,7 +45,10 @@ static void show_badge(PscWindow *self)
     uint32_t clobbers, overwritten;
     psc_navigate_problem_n(self->ws, &clobbers, &overwritten);
     PscRecords *records = psc_workspace_records(self->ws);
-    char *text = clobbers ? g_strdup_printf("\xe2\x9a\xa0 %u clobber%s", clobbers, clobbers == 1 ? "" : "s")
+    const struct psc_kv_step *kv = psc_workspace_study(self->ws) ? psc_workspace_kv(self->ws) : NULL;
+    gboolean unwritten = !clobbers && kv && kv->alarm_n;
+    char *text = clobbers    ? g_strdup_printf("\xe2\x9a\xa0 %u clobber%s", clobbers, clobbers == 1 ? "" : "s")
+                 : unwritten ? g_strdup("\xe2\x9a\xa0 unwritten rows")
                  : overwritten
                      ? g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records",
                                        overwritten, records->check.n)
@@ -52,11 +56,12 @@ static void show_badge(PscWindow *self)
     gtk_label_set_text(GTK_LABEL(self->badge_text), text);
     gtk_widget_remove_css_class(self->badge, "clobber-solid");
     gtk_widget_remove_css_class(self->badge, "warn-solid");
-    if (clobbers || overwritten)
-        gtk_widget_add_css_class(self->badge, clobbers ? "clobber-solid" : "warn-solid");
+    if (clobbers || unwritten || overwritten)
+        gtk_widget_add_css_class(self->badge, clobbers || unwritten ? "clobber-solid" : "warn-solid");
     gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s",
-                                     clobbers || !overwritten ? "problems" : "records");
+                                     unwritten ? "kv" : clobbers || !overwritten ? "problems" : "records");
     char *name = clobbers      ? g_strdup_printf("%u clobbers. Show the list of problems", clobbers)
+                 : unwritten   ? g_strdup("Rows are read that nobody wrote. Show what the step writes and reads")
                  : overwritten ? g_strdup_printf("%u records are overwritten. Show the recorded values", overwritten)
                                : g_strdup("No problem found. Show the list of problems");
     psc_ui_name(self->badge, name);
@@ -82,32 +87,70 @@ static void show_status(PscWindow *self)
         return;
     }
     struct psc_text text = {0};
-    if (study->analysis->story)
+    gboolean kv = psc_workspace_y_mode(self->ws) == PSC_VIEW_KV && psc_workspace_kv(self->ws);
+    if (kv)
+        psc_explain_kv_position(&text, psc_workspace_kv(self->ws), psc_workspace_cursor(self->ws));
+    else if (study->analysis->story)
         psc_explain_position(&text, study->analysis, psc_workspace_cursor(self->ws));
     else
         psc_text_add(&text, "This phase has no graph.");
     psc_window_set_status(self, psc_text_str(&text));
-    gtk_label_set_markup(GTK_LABEL(self->hints), self->narrow
-                                                     ? "<b>F9</b> lists"
-                                                     : "<b>\xe2\x86\x92</b> next op   <b>X</b> next problem   <b>P</b> peak");
+    gtk_label_set_markup(GTK_LABEL(self->hints),
+                         self->narrow ? "<b>F9</b> lists"
+                         : kv         ? "<b>PgDn</b> next layer   <b>.</b> next step   <b>Space</b> play"
+                                      : "<b>\xe2\x86\x92</b> next op   <b>X</b> next problem   <b>P</b> peak");
     psc_text_release(&text);
+}
+
+GtkWidget *psc_window_centre(PscWindow *self)
+{
+    return psc_workspace_y_mode(self->ws) == PSC_VIEW_KV ? self->kv : self->timeline;
+}
+
+/* Ways of drawing in the order of their buttons. */
+static const struct {
+    enum psc_view_mode mode;
+    const char *title, *hint, *words;
+} modes[] = {
+    {PSC_VIEW_MAP, "Map", "y = address (Y)", "x = execution order,  y = address in the pool"},
+    {PSC_VIEW_ROWS, "Rows", "a row a buffer (Y)", "x = execution order,  one row a buffer"},
+    {PSC_VIEW_USAGE, "Usage", "the curve of live bytes (U)", "x = execution order,  y = live bytes"},
+    {PSC_VIEW_KV, "KV", "rows of the KV regions (K)", "x = row of the regions,  y = layer; upper half K, lower half V"},
+};
+
+/* The focus goes with the picture when it was on the one that goes. */
+static void show_page(PscWindow *self)
+{
+    GtkWidget *centre = psc_window_centre(self), *other = centre == self->kv ? self->timeline : self->kv;
+    if (gtk_stack_get_visible_child(GTK_STACK(self->views)) == centre)
+        return;
+    gboolean focused = gtk_widget_has_focus(other);
+    gtk_stack_set_visible_child(GTK_STACK(self->views), centre);
+    if (focused)
+        gtk_widget_grab_focus(centre);
 }
 
 static void show_view(PscWindow *self)
 {
     enum psc_view_mode mode = psc_workspace_y_mode(self->ws);
+    PscStudy *study = psc_workspace_study(self->ws);
+    gboolean predicted = study && study->analysis->story && study->analysis->story->predicted, kv = mode == PSC_VIEW_KV;
     self->syncing = TRUE;
-    gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->mode_buttons[mode == PSC_VIEW_ROWS]), TRUE);
+    show_page(self);
+    for (guint i = 0; i < G_N_ELEMENTS(modes); i++) {
+        if (modes[i].mode != mode)
+            continue;
+        gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->mode_buttons[i]), TRUE);
+        char *words = g_strconcat(modes[i].words, predicted && !kv ? ";  bars are predicted" : "", NULL);
+        gtk_label_set_text(GTK_LABEL(self->axis_words), words);
+        g_free(words);
+    }
     gtk_drop_down_set_selected(GTK_DROP_DOWN(self->colour), psc_workspace_colour_by(self->ws));
     gtk_drop_down_set_selected(GTK_DROP_DOWN(self->height), psc_workspace_height(self->ws));
+    gtk_drop_down_set_selected(GTK_DROP_DOWN(self->halves), psc_workspace_kv_halves(self->ws));
     gtk_widget_set_visible(self->height, mode == PSC_VIEW_MAP && !self->narrow);
-    PscStudy *study = psc_workspace_study(self->ws);
-    gboolean predicted = study && study->analysis->story && study->analysis->story->predicted;
-    char *words = g_strconcat("x = execution order,  ",
-                              mode == PSC_VIEW_MAP ? "y = address in the pool" : "one row a buffer",
-                              predicted ? ";  bars are predicted" : "", NULL);
-    gtk_label_set_text(GTK_LABEL(self->axis_words), words);
-    g_free(words);
+    gtk_widget_set_visible(self->colour, !kv);
+    gtk_widget_set_visible(self->halves, kv);
     self->syncing = FALSE;
 }
 
@@ -123,17 +166,20 @@ static void changed_cb(PscWindow *self, guint what)
     }
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
         show_title(self);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP)) {
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW) ||
+        (what & PSC_CHANGED_KV && psc_workspace_kv_reading(self->ws, NULL) != self->kv_reading)) {
+        self->kv_reading = psc_workspace_kv_reading(self->ws, NULL);
         show_badge(self);
         psc_window_update_actions(self);
     }
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && has && !self->narrow &&
         psc_workspace_study(self->ws)->analysis->check.finding_n > 0)
         psc_drawer_show_tab(PSC_DRAWER(self->drawer), "problems");
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION))
-        show_status(self);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_VIEW))
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_VIEW | PSC_CHANGED_KV))
         show_view(self);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION | PSC_CHANGED_VIEW) ||
+        (what & (PSC_CHANGED_STEP | PSC_CHANGED_KV) && psc_workspace_y_mode(self->ws) == PSC_VIEW_KV))
+        show_status(self);
 }
 
 /* ---- width --------------------------------------------------------------------------------- */
@@ -271,8 +317,15 @@ static GtkWidget *header_new(PscWindow *self, GMenu **ret_examples, GMenu **ret_
 
 static void mode_cb(GtkToggleButton *button, PscWindow *self)
 {
-    if (!self->syncing && gtk_toggle_button_get_active(button))
-        psc_workspace_set_y_mode(self->ws, GTK_WIDGET(button) == self->mode_buttons[0] ? PSC_VIEW_MAP : PSC_VIEW_ROWS);
+    for (guint i = 0; !self->syncing && i < G_N_ELEMENTS(modes); i++)
+        if (GTK_WIDGET(button) == self->mode_buttons[i] && gtk_toggle_button_get_active(button))
+            psc_workspace_set_y_mode(self->ws, modes[i].mode);
+}
+
+static void halves_cb(PscWindow *self)
+{
+    if (!self->syncing)
+        psc_workspace_set_kv_halves(self->ws, gtk_drop_down_get_selected(GTK_DROP_DOWN(self->halves)));
 }
 
 static void colour_cb(PscWindow *self)
@@ -298,33 +351,35 @@ static GtkWidget *choice_new(const char *const *words, const char *name, GCallba
 
 static GtkWidget *tool_row_new(PscWindow *self)
 {
-    static const char *const colours[] = {"by role", "by recorded value", NULL};
-    static const char *const heights[] = {"automatic", "linear", "square root", "equal", NULL};
+    static const char *const colours[] = {"by role", "by record", NULL};
+    static const char *const halves[] = {"K and V", "K alone", "V alone", NULL};
+    static const char *const heights[] = {"auto", "linear", "root", "equal", NULL};
     GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
     gtk_widget_add_css_class(row, "tool-row");
-    GtkWidget *modes = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
-    gtk_widget_add_css_class(modes, "linked");
-    self->mode_buttons[0] = gtk_toggle_button_new_with_label("Map");
-    self->mode_buttons[1] = gtk_toggle_button_new_with_label("Rows");
-    gtk_toggle_button_set_group(GTK_TOGGLE_BUTTON(self->mode_buttons[1]), GTK_TOGGLE_BUTTON(self->mode_buttons[0]));
-    for (int i = 0; i < 2; i++) {
-        gtk_box_append(GTK_BOX(modes), self->mode_buttons[i]);
+    GtkWidget *ways = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+    gtk_widget_add_css_class(ways, "linked");
+    for (guint i = 0; i < G_N_ELEMENTS(modes); i++) {
+        self->mode_buttons[i] = gtk_toggle_button_new_with_label(modes[i].title);
+        if (i)
+            gtk_toggle_button_set_group(GTK_TOGGLE_BUTTON(self->mode_buttons[i]), GTK_TOGGLE_BUTTON(self->mode_buttons[0]));
+        gtk_box_append(GTK_BOX(ways), self->mode_buttons[i]);
+        gtk_widget_set_tooltip_text(self->mode_buttons[i], modes[i].hint);
         g_signal_connect(self->mode_buttons[i], "toggled", G_CALLBACK(mode_cb), self);
     }
-    gtk_widget_set_tooltip_text(self->mode_buttons[0], "y = address (Y)");
-    gtk_widget_set_tooltip_text(self->mode_buttons[1], "a row a buffer (Y)");
     self->axis_words = gtk_label_new(NULL);
     gtk_widget_add_css_class(self->axis_words, "dim");
     gtk_widget_add_css_class(self->axis_words, "caption");
     gtk_widget_set_hexpand(self->axis_words, FALSE);
     gtk_label_set_ellipsize(GTK_LABEL(self->axis_words), PANGO_ELLIPSIZE_END);
-    gtk_box_append(GTK_BOX(row), modes);
+    gtk_box_append(GTK_BOX(row), ways);
     gtk_box_append(GTK_BOX(row), self->axis_words);
     GtkWidget *space = gtk_label_new(NULL);
     gtk_widget_set_hexpand(space, TRUE);
     gtk_box_append(GTK_BOX(row), space);
     self->colour = choice_new(colours, "Colour of the bars (C)", G_CALLBACK(colour_cb), self);
     self->height = choice_new(heights, "Height of the buffers in the map", G_CALLBACK(height_cb), self);
+    self->halves = choice_new(halves, "Regions shown (V)", G_CALLBACK(halves_cb), self);
+    gtk_box_append(GTK_BOX(row), self->halves);
     gtk_box_append(GTK_BOX(row), self->height);
     gtk_box_append(GTK_BOX(row), self->colour);
     gtk_box_append(GTK_BOX(row), icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out"));
@@ -344,9 +399,13 @@ static GtkWidget *document_page_new(PscWindow *self)
     GtkWidget *centre = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
     gtk_widget_add_css_class(centre, "centre");
     gtk_box_append(GTK_BOX(centre), tool_row_new(self));
-    gtk_widget_set_vexpand(self->timeline, TRUE);
-    gtk_widget_set_hexpand(self->timeline, TRUE);
-    gtk_box_append(GTK_BOX(centre), self->timeline);
+    self->kv = psc_kv_pane_new(self->ws);
+    self->views = gtk_stack_new();
+    gtk_stack_add_child(GTK_STACK(self->views), self->timeline);
+    gtk_stack_add_child(GTK_STACK(self->views), self->kv);
+    gtk_widget_set_vexpand(self->views, TRUE);
+    gtk_widget_set_hexpand(self->views, TRUE);
+    gtk_box_append(GTK_BOX(centre), self->views);
     gtk_box_append(GTK_BOX(centre), self->drawer);
     self->inner = gtk_paned_new(GTK_ORIENTATION_HORIZONTAL);
     gtk_paned_set_start_child(GTK_PANED(self->inner), centre);

@@ -235,7 +235,7 @@ def export_writes_to_stdout_and_leaves_no_half_file():
 @test
 def pictures_are_drawn_without_a_display():
     magic = {'png': b'\x89PNG', 'svg': b'<?xml', 'pdf': b'%PDF'}
-    for view in ('rows', 'map', 'usage'):
+    for view in ('rows', 'map', 'usage', 'kv'):
         for kind, head in magic.items():
             out = path(f'{view}.{kind}')
             good('render', METAL, '-o', out, '--view', view, '--size', '640x400', '--at', '200')
@@ -246,6 +246,7 @@ def pictures_are_drawn_without_a_display():
     wrong('render', METAL, '-o', path('x.png'), '--size', '10x10')
     wrong('render', METAL, '-o', path('x.png'), '--at', '99999')
     wrong('render', METAL, '-o', path('x.png'), '--step', '99')
+    wrong('render', sample('samples/chain.json'), '-o', path('x.png'), '--view', 'kv')
 
 
 @test

@@ -312,6 +312,58 @@ static void test_labels_fit(void)
     draw_scene_free(scenes[1]);
 }
 
+/* Regions outlive a phase: their rows stand at the same place in both graphs, at any size and however the pools above
+ * are scrolled; nothing of the pools lies on them. */
+static void test_kv_stays(void)
+{
+    struct draw_scene *d[2] = {draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD),
+                               draw_scene_of(&qwen_decode, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD)};
+    static const double heights[] = {320, 380, 460, 560, 710, 900};
+    unsigned looked = 0, scrolled = 0;
+    for (size_t h = 0; h < G_N_ELEMENTS(heights); h++)
+        for (int mode = PSC_VIEW_ROWS; mode <= PSC_VIEW_MAP; mode++) {
+            float places[2][64];
+            uint32_t n[2] = {0, 0};
+            for (int k = 0; k < 2; k++) {
+                struct psc_layout l = {0};
+                struct psc_view v;
+                psc_view_init(&v, d[k]->scene, 720, heights[h]);
+                v.mode = (enum psc_view_mode)mode;
+                lay_out(&l, d[k]->scene, &v, NULL);
+                double most = fmax(0, (double)(l.frame.content - (l.frame.lanes.y1 - l.frame.lanes.y0)));
+                for (v.y = 0; v.y <= most; v.y += fmax(1, most / 3)) {
+                    lay_out(&l, d[k]->scene, &v, NULL);
+                    n[k] = 0;
+                    for (size_t i = 0; i < l.track_n; i++) {
+                        const struct psc_track *p = &l.tracks[i];
+                        bool kv = p->kind == PSC_TRACK_ROW && d[k]->scene->lanes[d[k]->scene->rows[p->row].lane].kind == PSC_LANE_KV;
+                        if (kv && n[k] < 64)
+                            places[k][n[k]++] = p->y0;
+                        else if (p->kind != PSC_TRACK_WEIGHTS)
+                            g_assert_cmpfloat(p->y1, <=, l.frame.kept_y);
+                    }
+                    scrolled += v.y > 0;
+                }
+                for (uint32_t r = 0; r < d[k]->scene->row_n; r++) { /* a row that is scrolled away can be brought back */
+                    v.y = psc_layout_scroll_to(&l, r);
+                    lay_out(&l, d[k]->scene, &v, NULL);
+                    const struct psc_track *p = psc_layout_track(&l, r);
+                    if (!p || p->low > p->y1 + 1 || p->y0 < l.frame.lanes.y0 - 1)
+                        g_error("%.0f px, mode %d, row %u: %.1f %.1f low %.1f lanes %.1f %.1f kept %.1f", heights[h], mode, r, p ? p->y0 : -1, p ? p->y1 : -1, p ? p->low : -1, l.frame.lanes.y0, l.frame.lanes.y1, l.frame.kept_y);
+                }
+                psc_layout_release(&l);
+            }
+            g_assert_cmpuint(n[0], ==, 24);
+            g_assert_cmpuint(n[1], ==, 24);
+            for (uint32_t i = 0; i < 24; i++, looked++)
+                g_assert_cmpfloat(places[0][i], ==, places[1][i]);
+        }
+    g_assert_cmpuint(looked, ==, 24 * 2 * G_N_ELEMENTS(heights));
+    g_assert_cmpuint(scrolled, >, 4);
+    draw_scene_free(d[0]);
+    draw_scene_free(d[1]);
+}
+
 static void test_labels_clear_of_marks(void)
 {
     struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
@@ -551,6 +603,7 @@ static void test_oom(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ui/draw/layout/kv-rows-keep-their-place-from-phase-to-phase", test_kv_stays);
     g_test_add_func("/ui/draw/layout/a-dense-arena-is-a-picture-of-its-bytes", test_packed_cover);
     g_test_add_func("/ui/draw/layout/a-million-ranges-and-three-alarms-give-three-marks", test_million_three_alarms);
     g_test_add_func("/ui/draw/layout/alarms-are-never-thinned", test_many_alarms_all_there);

@@ -1,5 +1,6 @@
 /* Who wrote which KV row: against a naive model that keeps a number a row, and on graphs of published runs. */
 #include "core/base/hash.h"
+#include "core/debug/explain-rows.h"
 #include "core/debug/kv-step.h"
 #include "tests/qwen.h"
 #include "tests/util.h"
@@ -171,7 +172,7 @@ static void test_cells_of_a_step(void)
                  {2, 0, 9, PSC_KV_NEVER}};
     for (size_t i = 0; i < G_N_ELEMENTS(cells); i++)
         g_assert_cmpint(psc_kv_step_cell(step, cells[i].layer, cells[i].row, cells[i].position).when, ==, cells[i].when);
-    struct psc_kv_cell cell = psc_kv_step_cell(step, 0, 4, 1);
+    struct psc_kv_held cell = psc_kv_step_cell(step, 0, 4, 1);
     g_assert_cmpuint(step->touches[cell.by].node, ==, 1);
     g_assert_cmpuint(step->touches[cell.next_reader].node, ==, 2);
     g_assert_cmpuint(cell.reader, ==, PSC_NONE);
@@ -342,6 +343,56 @@ static void test_rows_not_recorded(void)
     psc_arena_release(&arena);
 }
 
+/* ---- sentences ------------------------------------------------------------------------------------------------------- */
+
+static void expect_words(struct psc_text *text, const char *want)
+{
+    g_assert_cmpstr(psc_text_str(text), ==, want);
+    psc_text_clear(text);
+}
+
+static void test_sentences(void)
+{
+    static const struct psc_kv_rows holes[] = {{1, 0, true, 6, 7, 0}, {2, 0, false, 2, 9, 0}, {5, 1, false, 0, 5, 0}};
+    struct psc_arena arena = {0};
+    struct psc_text text = {0};
+    struct psc_kv_step *step = step_of(&arena, decode_rows, 4, true);
+    psc_explain_kv_position(&text, step, -1);
+    expect_words(&text, "Before the first op: 4 of 16 rows written (25.0 %); row 4 is not written yet; 2 layers will");
+    psc_explain_kv_position(&text, step, 2);
+    expect_words(&text, "op #2: reads rows 0\xe2\x80\x93" "4 of K and V (320 B); row 4 is written in layer 0, not yet in 1");
+    psc_explain_kv_position(&text, step, 99);
+    expect_words(&text, "row 4 is written in all 2 layers");
+    step = step_of(&arena, holes, 3, true);
+    psc_explain_kv_alarm(&text, step, &step->alarms[0]);
+    expect_words(&text, "op #2 reads rows 4\xe2\x80\x93" "5 of layer 0, K and V: nobody wrote them.");
+    psc_explain_kv_alarms(&text, step);
+    expect_words(&text, "5 rows in 2 layers are read that nobody wrote; the first: op #2 reads rows 4\xe2\x80\x93"
+                        "5 of layer 0, K and V: nobody wrote them.");
+    psc_text_release(&text);
+    psc_arena_release(&arena);
+}
+
+/* Of a graph: nodes have names, and the hidden order edge is told. */
+static void test_order_sentence(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_text text = {0};
+    struct psc_kv_regions regions;
+    struct psc_phase phase = {.graph = qwen_graph(&arena, &qwen_prefill)};
+    struct psc_kv_step *step = NULL;
+    g_assert_true(psc_kv_regions_of(&phase, &regions));
+    struct psc_kv_step_source source = {.regions = &regions, .graph = phase.graph};
+    g_assert_cmpint(psc_kv_step_build(&arena, &source, &step, NULL), ==, PSC_OK);
+    g_assert_cmpuint(step->writer[0], ==, 9); /* what writes a layer follows from the graph alone */
+    psc_explain_kv_order(&text, step, 9, 11);
+    expect_words(&text, "No edge of the graph joins #9 kv_store and #11 attn: a hidden order edge keeps the store first.");
+    psc_explain_kv_position(&text, step, 3);
+    g_assert_true(g_str_has_prefix(psc_text_str(&text), "Which rows this step writes and reads is not recorded"));
+    psc_text_release(&text);
+    psc_arena_release(&arena);
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
 static enum psc_status everything(void *data G_GNUC_UNUSED)
@@ -385,6 +436,8 @@ int main(int argc, char **argv)
     g_test_add_func("/core/debug/kv-rows/regions-follow-from-the-graph", test_regions_of_graph);
     g_test_add_func("/core/debug/kv-rows/rows-follow-from-recorded-positions", test_rows_from_values);
     g_test_add_func("/core/debug/kv-rows/without-positions-nothing-is-claimed", test_rows_not_recorded);
+    g_test_add_func("/core/debug/explain-rows/a-position-and-what-is-read-unwritten", test_sentences);
+    g_test_add_func("/core/debug/explain-rows/the-hidden-order-edge-is-told", test_order_sentence);
     g_test_add_func("/core/debug/kv-history/out-of-memory", test_oom);
     return g_test_run();
 }

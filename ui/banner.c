@@ -1,9 +1,11 @@
 #include "ui/banner.h"
 
 #include "core/debug/explain.h"
+#include "core/debug/explain-rows.h"
 #include "ui/tables.h"
+#include "ui/workspace-kv.h"
 
-enum { ERROR, WARNING, CLOBBER, RECORDS, LINE_N };
+enum { ERROR, WARNING, CLOBBER, UNWRITTEN, RECORDS, LINE_N };
 
 struct _PscBanner {
     GtkBox parent_instance;
@@ -64,6 +66,22 @@ static void update_clobber(PscBanner *self)
     psc_text_release(&text);
 }
 
+/* Rows of the KV regions that are read and that nobody wrote: an op gets bytes that no op has made. */
+static void update_unwritten(PscBanner *self)
+{
+    const struct psc_kv_step *step = psc_workspace_study(self->ws) ? psc_workspace_kv(self->ws) : NULL;
+    if (!step || !step->alarm_n) {
+        say(self, UNWRITTEN, NULL);
+        return;
+    }
+    struct psc_text text = {0};
+    psc_explain_kv_alarms(&text, step);
+    char *markup = g_markup_printf_escaped("<b>%s</b>", psc_text_str(&text));
+    say(self, UNWRITTEN, markup);
+    g_free(markup);
+    psc_text_release(&text);
+}
+
 static void update_records(PscBanner *self)
 {
     PscRecords *records = psc_workspace_records(self->ws);
@@ -107,6 +125,8 @@ static void changed_cb(PscBanner *self, guint what)
         update_clobber(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
         update_records(self);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_KV))
+        update_unwritten(self);
     if (what & PSC_CHANGED_BUSY && psc_workspace_failure(self->ws))
         psc_banner_show_error(self, "That did not work.", psc_workspace_failure(self->ws));
 }
@@ -156,6 +176,7 @@ static void psc_banner_init(PscBanner *self)
     add_line(self, ERROR, "\xe2\x9c\x95", "error");
     add_line(self, WARNING, "!", "warning");
     add_line(self, CLOBBER, "\xe2\x9a\xa0", "clobber");
+    add_line(self, UNWRITTEN, "\xe2\x9a\xa0", "clobber");
     add_line(self, RECORDS, "\xe2\x8a\x98", "records");
     for (int line = ERROR; line <= WARNING; line++) { /* these may have several lines */
         gtk_label_set_ellipsize(GTK_LABEL(self->text[line]), PANGO_ELLIPSIZE_NONE);
@@ -176,6 +197,8 @@ static void psc_banner_init(PscBanner *self)
     add_button(self->line[CLOBBER], "Show", "win.show-problem", NULL);
     add_button(self->line[CLOBBER], "List", "win.drawer-tab", "problems");
     add_button(self->line[CLOBBER], "Next  X", "win.next-problem", NULL);
+    add_button(self->line[UNWRITTEN], "Show", "win.show-unwritten", NULL);
+    add_button(self->line[UNWRITTEN], "List", "win.drawer-tab", "kv");
     add_button(self->line[RECORDS], "Next  X", "win.next-problem", NULL);
     add_button(self->line[RECORDS], "List", "win.drawer-tab", "records");
 }

@@ -13,6 +13,8 @@ struct _PscInspector {
     GtkBox parent_instance;
     PscWorkspace *ws;
     GtkWidget *scroller, *box, *tenants, *tenants_title, *tenants_box;
+    GtkWidget *choice, *choices[2]; /* KV view: the cell, or the op that is selected */
+    gboolean op_card, syncing;
     guint idle;         /* a rebuild that is waiting */
     gint64 last_rebuild; /* monotonic, us */
     guint tenants_timer;
@@ -46,7 +48,8 @@ static gboolean show_tenants_cb(gpointer data)
 static void show_tenants(PscInspector *self)
 {
     g_clear_handle_id(&self->tenants_timer, g_source_remove);
-    if (psc_workspace_selection(self->ws).buffer == PSC_NONE)
+    gboolean cell = psc_workspace_y_mode(self->ws) == PSC_VIEW_KV && !self->op_card;
+    if (cell || psc_workspace_selection(self->ws).buffer == PSC_NONE)
         gtk_widget_set_visible(self->tenants_box, FALSE);
     else
         self->tenants_timer = g_timeout_add(TENANTS_MS, show_tenants_cb, self);
@@ -67,7 +70,9 @@ static void rebuild(PscInspector *self)
     psc_card_begin(&card, self->ws, self->box);
     if (psc_workspace_study(self->ws)) {
         PscSelection selection = psc_workspace_selection(self->ws);
-        if (selection.finding >= 0)
+        if (psc_workspace_y_mode(self->ws) == PSC_VIEW_KV && !self->op_card)
+            psc_card_of_kv(&card);
+        else if (selection.finding >= 0)
             psc_card_of_finding(&card, selection.finding);
         else if (selection.node != PSC_NONE)
             psc_card_of_node(&card, selection.node);
@@ -79,6 +84,53 @@ static void rebuild(PscInspector *self)
             psc_card_of_run(&card);
     }
     show_tenants(self);
+}
+
+/* In the KV view the cell is what the inspector speaks of; an op that is chosen by its name, and not by stepping to it,
+ * takes its place until the cursor or the cell moves on. */
+static void choose_card(PscInspector *self, guint what)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    PscSelection selection = psc_workspace_selection(self->ws);
+    gboolean kv = psc_workspace_y_mode(self->ws) == PSC_VIEW_KV;
+    psc_node at = study ? psc_study_node_at(study, psc_workspace_cursor(self->ws)) : PSC_NONE;
+    if (what & PSC_CHANGED_SELECTION && selection.node != PSC_NONE && selection.node != at)
+        self->op_card = TRUE;
+    else if (what & (PSC_CHANGED_CURSOR | PSC_CHANGED_KV | PSC_CHANGED_VIEW | PSC_CHANGED_DOCUMENT) ||
+             (what & PSC_CHANGED_SELECTION && selection.node == PSC_NONE))
+        self->op_card = selection.finding >= 0;
+    self->syncing = TRUE;
+    gtk_widget_set_visible(self->choice, kv && study);
+    gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->choices[self->op_card]), TRUE);
+    self->syncing = FALSE;
+}
+
+static void choice_cb(GtkToggleButton *button, PscInspector *self)
+{
+    if (self->syncing || !gtk_toggle_button_get_active(button))
+        return;
+    self->op_card = GTK_WIDGET(button) == self->choices[1];
+    rebuild(self);
+}
+
+static GtkWidget *choice_new(PscInspector *self)
+{
+    static const char *const words[] = {"Cell", "Op"};
+    static const char *const names[] = {"Show the KV cell", "Show the op or buffer that is selected"};
+    self->choice = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+    gtk_widget_add_css_class(self->choice, "linked");
+    gtk_widget_add_css_class(self->choice, "inspector-choice");
+    for (int i = 0; i < 2; i++) {
+        self->choices[i] = gtk_toggle_button_new_with_label(words[i]);
+        psc_ui_name(self->choices[i], names[i]);
+        gtk_widget_set_tooltip_text(self->choices[i], names[i]);
+        gtk_box_append(GTK_BOX(self->choice), self->choices[i]);
+    }
+    gtk_toggle_button_set_group(GTK_TOGGLE_BUTTON(self->choices[1]), GTK_TOGGLE_BUTTON(self->choices[0]));
+    for (int i = 0; i < 2; i++)
+        g_signal_connect(self->choices[i], "toggled", G_CALLBACK(choice_cb), self);
+    gtk_widget_set_visible(self->choice, FALSE);
+    return self->choice;
 }
 
 static gboolean idle_cb(gpointer data)
@@ -94,8 +146,10 @@ static void changed_cb(PscInspector *self, guint what)
 {
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
         self->tenants_of = PSC_NONE;
+    choose_card(self, what);
     guint mine = PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_SELECTION |
-                 PSC_CHANGED_CURSOR | PSC_CHANGED_VIEW;
+                 PSC_CHANGED_CURSOR | PSC_CHANGED_VIEW |
+                 (psc_workspace_y_mode(self->ws) == PSC_VIEW_KV ? PSC_CHANGED_KV : 0);
     if (!(what & mine) || self->idle)
         return;
     gint64 rested = g_get_monotonic_time() - self->last_rebuild;
@@ -133,6 +187,7 @@ GtkWidget *psc_inspector_new(PscWorkspace *ws)
     self->ws = g_object_ref(ws);
     self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
     gtk_widget_add_css_class(self->box, "inspector-box");
+    gtk_box_append(GTK_BOX(self), choice_new(self));
     self->scroller = gtk_scrolled_window_new();
     gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
     gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->scroller), self->box);

@@ -9,6 +9,8 @@ const PscKey psc_keys[] = {
     {"Stepping", "Previous layer", "win.previous-layer", {"Page_Up"}, FALSE},
     {"Stepping", "Next split", "win.next-split", {"<Control>Page_Down"}, TRUE},
     {"Stepping", "Previous split", "win.previous-split", {"<Control>Page_Up"}, TRUE},
+    {"Stepping", "Next step of the run", "win.next-step", {"period", "<Control><Shift>Right"}, FALSE},
+    {"Stepping", "Previous step of the run", "win.previous-step", {"comma", "<Control><Shift>Left"}, FALSE},
     {"Stepping", "Before the first op", "win.first", {"Home"}, FALSE},
     {"Stepping", "Last op", "win.last", {"End"}, FALSE},
     {"Stepping", "Play or pause", "win.play", {"space"}, FALSE},
@@ -36,7 +38,15 @@ const PscKey psc_keys[] = {
     {"Map", "Centre the selection; again: fit it", "win.fit-selection", {"f"}, FALSE},
     {"Map", "Whole run", "win.show-all", {"0", "z"}, FALSE},
     {"Map", "Rows or addresses", "win.toggle-mode", {"y"}, FALSE},
+    {"Map", "The curve of live bytes alone", "win.mode::usage", {"u"}, FALSE},
+    {"Map", "KV regions", "win.mode::kv", {"k"}, FALSE},
     {"Map", "Colour by role or by recorded value", "win.toggle-colour", {"c"}, FALSE},
+    {"KV view (with the focus)", "Row before, row after; Shift: by sixteen", "win.kv-keys", {"Left", "Right"}, FALSE},
+    {"KV view (with the focus)", "K, V, next layer", "win.kv-keys", {"Up", "Down"}, FALSE},
+    {"KV view (with the focus)", "Layer before, layer after", "win.kv-keys", {"Page_Up", "Page_Down"}, FALSE},
+    {"KV view (with the focus)", "First and last written row", "win.kv-keys", {"Home", "End"}, FALSE},
+    {"KV view (with the focus)", "To the op that writes the cell", "win.kv-keys", {"Return"}, FALSE},
+    {"KV view (with the focus)", "K and V, K alone, V alone", "win.kv-halves", {"v"}, FALSE},
     {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
     {"Window", "Save a picture", "win.export-picture", {"<Control>e"}, TRUE},
     {"Window", "Save the plan", "win.export-plan", {"<Control><Shift>e"}, TRUE},
@@ -55,6 +65,12 @@ const PscKey psc_keys[] = {
     {NULL, NULL, NULL, {NULL}, FALSE},
 };
 
+/* Listed only: the widget that has the focus takes these itself. */
+static gboolean is_of_widget(const PscKey *key)
+{
+    return g_str_has_suffix(key->action, "-keys");
+}
+
 void psc_keys_install(GtkApplication *application)
 {
     for (const PscKey *key = psc_keys; key->group; key++)
@@ -66,13 +82,20 @@ void psc_keys_attach(GtkWidget *widget)
 {
     GtkEventController *controller = gtk_shortcut_controller_new();
     for (const PscKey *key = psc_keys; key->group; key++) {
-        if (key->anywhere)
+        if (key->anywhere || is_of_widget(key))
             continue;
+        char *name = NULL;
+        GVariant *target = NULL;
+        if (!g_action_parse_detailed_name(key->action, &name, &target, NULL))
+            g_error("no action: %s", key->action);
         for (int i = 0; i < 4 && key->accels[i]; i++) {
             GtkShortcut *shortcut = gtk_shortcut_new(gtk_shortcut_trigger_parse_string(key->accels[i]),
-                                                     gtk_named_action_new(key->action));
+                                                     gtk_named_action_new(name));
+            gtk_shortcut_set_arguments(shortcut, target);
             gtk_shortcut_controller_add_shortcut(GTK_SHORTCUT_CONTROLLER(controller), shortcut);
         }
+        g_free(name);
+        g_clear_pointer(&target, g_variant_unref);
     }
     gtk_widget_add_controller(widget, controller);
 }

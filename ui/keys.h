@@ -14,7 +14,8 @@ typedef struct {
     const char *words;
     const char *action;    /* detailed: "win.forward", "win.drawer-tab::log" */
     const char *accels[4]; /* as gtk_accelerator_parse reads them; NULL ends */
-    gboolean anywhere;
+    gboolean anywhere;     /* else: after the focused widget had its chance. Actions that end in "-keys" are that
+                              widget's own and stand here to be listed */
 } PscKey;
 extern const PscKey psc_keys[]; /* ends with group NULL */
 

@@ -16,6 +16,8 @@ extern const PscTableKind psc_records_table;  /* recorded values of the step and
 extern const PscTableKind psc_accesses_table; /* of the selected buffer */
 extern const PscTableKind psc_free_table;     /* free list at the cursor */
 extern const PscTableKind psc_log_table;      /* the planner's walk */
+extern const PscTableKind psc_passes_table;   /* all steps of the run: rows written, new ones, window */
+extern const PscTableKind psc_kv_table;       /* rows of the KV regions that the step writes and reads */
 
 /* "#124 ffn_up" */
 void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node);

@@ -76,6 +76,8 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
     self->free_study = NULL; /* another study may come to lie at the same address */
     self->look = job->look;
     job->look = (PscLook){0};
+    self->look_serial++;
+    psc_workspace_kv_follow_step(self);
     if (self->look.records)
         psc_workspace_keep_token(self, self->phase, job->step, &self->look.records->step);
     if (other_phase)
@@ -101,6 +103,8 @@ void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const st
         job->study = psc_study_ref(state->study);
     job->options = state->options;
     job->request = ++self->request;
+    self->asked_phase = phase;
+    self->asked_step = step;
     GTask *task = g_task_new(self, NULL, job_done, NULL);
     g_task_set_task_data(task, job, free_job);
     self->busy = TRUE;
@@ -204,10 +208,12 @@ static void slice_done(GObject *source, GAsyncResult *result, gpointer data G_GN
         psc_workspace_set_failure(self, slice->error.text);
     psc_workspace_sync_phases(self);
     psc_workspace_emit(self, PSC_CHANGED_STEPS | PSC_CHANGED_BUSY);
-    if (self->scanning)
+    if (self->scanning) {
         psc_workspace_scan_on(self);
-    else
+    } else {
         psc_workspace_read_ahead(self);
+        psc_workspace_kv_walk_when_ready(self);
+    }
 }
 
 void psc_workspace_scan_on(PscWorkspace *self)

@@ -2,7 +2,8 @@
 #ifndef PSC_UI_WORKSPACE_PRIVATE_H
 #define PSC_UI_WORKSPACE_PRIVATE_H
 
-#include "ui/workspace.h"
+#include "ui/kv-story.h"
+#include "ui/workspace-kv.h"
 
 /* One phase as the person left it. */
 struct phase_state {
@@ -38,6 +39,23 @@ struct _PscWorkspace {
     int32_t free_position;
     PscStudy *free_study; /* compared only, never followed */
     guint request; /* counts up: only the newest result is adopted */
+    guint asked_phase, asked_step; /* of the newest request: what will be shown when `busy` is over */
+    guint look_serial; /* counts the looks that were shown */
+    struct {           /* workspace-kv.c */
+        PscKvStory *story;     /* of all steps read so far, or NULL */
+        gboolean wanted, walked, reading;
+        guint request, done, total;
+        struct psc_kv_step *step; /* in the arena: of look of_look and of_story; NULL: no regions */
+        gboolean has_step, stale;
+        struct psc_arena arena;
+        PscKvStory *of_story;
+        guint of_look;
+        PscKvCell cell;
+        gboolean cell_is_own;  /* its row was one that the step writes: it goes on with the steps */
+        double lo, hi;         /* rows shown */
+        gboolean has_range;
+        enum psc_kv_halves halves;
+    } kv;
 };
 
 extern const char psc_token_is_prompt[];
@@ -50,6 +68,11 @@ void psc_workspace_set_failure(PscWorkspace *self, const char *text);
 void psc_workspace_store_view(PscWorkspace *self);
 void psc_workspace_restore_view(PscWorkspace *self);
 void psc_workspace_after_replan(PscWorkspace *self);
+
+/* workspace-kv.c */
+void psc_workspace_kv_walk_when_ready(PscWorkspace *self);
+void psc_workspace_kv_drop(PscWorkspace *self);
+void psc_workspace_kv_follow_step(PscWorkspace *self);
 
 /* workspace-jobs.c */
 /* Plans (when options are given), checks and reads a step in a worker; shown when done, if still wanted. */

@@ -157,7 +157,9 @@ static void drop_document(PscWorkspace *self)
 {
     self->request++;
     self->busy = self->scanning = FALSE;
+    psc_workspace_kv_drop(self);
     psc_look_clear(&self->look);
+    self->look_serial++;
     self->free_study = NULL;
     g_array_set_size(self->free_buffers, 0);
     g_array_set_size(self->phases, 0);
@@ -193,6 +195,7 @@ void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *loo
     self->scanning = document->doc->steps.scan != NULL;
     self->scan_fraction = 0;
     psc_workspace_emit(self, PSC_CHANGED_ALL);
+    psc_workspace_kv_walk_when_ready(self);
     if (self->scanning)
         psc_workspace_scan_on(self);
     else
@@ -534,6 +537,7 @@ static void psc_workspace_init(PscWorkspace *self)
     self->free_buffers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     self->selection = nothing;
     self->cursor = -1;
+    self->kv.cell = (PscKvCell){PSC_NONE, PSC_NONE, FALSE};
 }
 
 PscWorkspace *psc_workspace_new(void)

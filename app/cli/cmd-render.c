@@ -1,5 +1,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/render-kv.h"
 #include "app/cli/words.h"
 #include "core/debug/explain.h"
 #include "ui/draw/render.h"
@@ -135,7 +136,9 @@ enum cli_exit cli_render(struct cli_options *options)
                        a->story->position_n);
         status = cli_complain(options->file, &error);
     }
-    if (!status && draw(options, a, has_records ? &records : NULL, format, &error))
+    if (!status && options->view == CLI_KV_ROWS)
+        status = cli_render_kv(&in, options, a, format);
+    else if (!status && draw(options, a, has_records ? &records : NULL, format, &error))
         status = cli_complain(options->out, &error);
     psc_analysis_free(a);
     psc_arena_release(&arena);

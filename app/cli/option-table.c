@@ -230,7 +230,7 @@ static bool set_size(struct cli_options *o, const char *v)
 }
 
 static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv", "gguf"};
-static const char *const view_names[] = {"rows", "map", "usage"};
+static const char *const view_names[] = {"rows", "map", "usage", "kv"};
 
 static bool pick(const char *v, const char *const *names, unsigned n, unsigned *ret)
 {
@@ -283,8 +283,8 @@ static const struct cli_option table[] = {
     {"--format", "FORMAT", IN(CLI_EXPORT), set_format,
      "minfer-graph, minfer-trace, plan, csv or gguf", "minfer-graph, minfer-trace, plan, csv; of a preset also gguf"},
     {"--pretty", NULL, IN(CLI_EXPORT), set_pretty, NULL, "two blanks of indentation instead of one line"},
-    {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map or usage",
-     "rows (a row a buffer), map (by address) or usage (live bytes); default rows"},
+    {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map, usage or kv",
+     "rows (a row a buffer), map (by address), usage (live bytes), kv (KV rows); default rows"},
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},

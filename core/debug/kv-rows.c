@@ -211,3 +211,44 @@ enum psc_status psc_kv_rows_of(struct psc_arena *arena, const struct psc_phase *
     psc_arena_release(&d.scratch);
     return status;
 }
+
+/* ---- a whole document ------------------------------------------------------------------------------------------- */
+
+bool psc_kv_is_prefill(const struct psc_phase *phase)
+{
+    return phase->kind && !strcmp(phase->kind, "prefill");
+}
+
+void psc_kv_read_step(struct psc_kv_builder *builder, const struct psc_doc *doc, uint32_t phase_index,
+                      const struct psc_phase *phase, uint32_t step)
+{
+    struct psc_arena arena = {0};
+    struct psc_step loaded = {0};
+    const struct psc_kv_rows *rows = NULL;
+    uint32_t n = 0;
+    enum psc_kv_source source = PSC_KV_NOT_KNOWN;
+    bool good = psc_doc_load_step(doc, phase_index, step, &arena, &loaded, NULL) == PSC_OK && !loaded.unreadable;
+    if (!good || psc_kv_rows_of(&arena, phase, &loaded, NULL, &rows, &n, &source, NULL) != PSC_OK)
+        source = PSC_KV_NOT_KNOWN, n = 0;
+    psc_kv_builder_step(builder, phase_index, step, psc_kv_is_prefill(phase), source != PSC_KV_NOT_KNOWN, rows, n);
+    psc_arena_release(&arena);
+}
+
+enum psc_status psc_kv_history_of(struct psc_arena *arena, const struct psc_doc *doc, struct psc_kv_history **ret,
+                                  struct psc_error *reterr)
+{
+    struct psc_kv_builder *builder = psc_kv_builder_new();
+    uint32_t layers = 0;
+    if (!builder)
+        return psc_fail_nomem(reterr);
+    for (uint32_t p = 0; p < doc->phase_n; p++) {
+        struct psc_kv_regions regions;
+        if (psc_kv_regions_of(&doc->phases[p], &regions) && regions.layers > layers)
+            layers = regions.layers;
+        for (uint32_t s = 0, n = psc_doc_step_n(doc, p); s < n; s++)
+            psc_kv_read_step(builder, doc, p, &doc->phases[p], s);
+    }
+    enum psc_status status = psc_kv_builder_finish(builder, arena, layers, ret, reterr);
+    psc_kv_builder_free(builder);
+    return status;
+}

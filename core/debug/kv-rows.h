@@ -7,7 +7,7 @@
 #ifndef PSC_CORE_DEBUG_KV_ROWS_H
 #define PSC_CORE_DEBUG_KV_ROWS_H
 
-#include "core/doc/doc.h"
+#include "core/debug/kv-history.h"
 
 struct psc_kv_regions {
     uint32_t layers;           /* 1 + the highest layer with regions */
@@ -30,5 +30,15 @@ enum psc_kv_source {
 enum psc_status psc_kv_rows_of(struct psc_arena *arena, const struct psc_phase *phase, const struct psc_step *step,
                                const psc_node *order, const struct psc_kv_rows **ret, uint32_t *ret_n,
                                enum psc_kv_source *ret_source, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* Is the phase a prefill? Its kind says so. */
+bool psc_kv_is_prefill(const struct psc_phase *phase);
+/* Loads a step of the document and adds it to the builder as the next one; a step that cannot be read is one whose rows
+ * are not known. */
+void psc_kv_read_step(struct psc_kv_builder *builder, const struct psc_doc *doc, uint32_t phase_index,
+                      const struct psc_phase *phase, uint32_t step);
+/* The history of all steps that the document has now. */
+enum psc_status psc_kv_history_of(struct psc_arena *arena, const struct psc_doc *doc, struct psc_kv_history **ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

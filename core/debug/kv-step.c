@@ -260,9 +260,9 @@ enum psc_kv_when psc_kv_span_when(const struct psc_kv_step *step, const struct p
     return h && span->from < h->step_n && h->figures[span->from].is_prefill ? PSC_KV_PREFILL : PSC_KV_EARLIER;
 }
 
-struct psc_kv_cell psc_kv_step_cell(const struct psc_kv_step *step, uint32_t layer, uint32_t row, int32_t position)
+struct psc_kv_held psc_kv_step_cell(const struct psc_kv_step *step, uint32_t layer, uint32_t row, int32_t position)
 {
-    struct psc_kv_cell cell = {PSC_KV_NEVER, PSC_NONE, NULL, PSC_NONE, PSC_NONE};
+    struct psc_kv_held cell = {PSC_KV_NEVER, PSC_NONE, NULL, PSC_NONE, PSC_NONE};
     uint32_t done = psc_kv_step_done(step, position), later = PSC_NONE;
     if (layer >= step->regions.layers)
         return cell;

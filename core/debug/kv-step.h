@@ -69,7 +69,7 @@ enum psc_kv_when {
     PSC_KV_LATER,   /* in this step, after the cursor; what the row holds until then is in `before` */
     PSC_KV_WHEN_N
 };
-struct psc_kv_cell {
+struct psc_kv_held {
     enum psc_kv_when when;
     uint32_t by;        /* NOW, LATER: the touch that writes it; else PSC_NONE */
     const struct psc_kv_span *before; /* who wrote it before this step, or NULL */
@@ -77,7 +77,7 @@ struct psc_kv_cell {
     uint32_t next_reader; /* the first one after the cursor, or PSC_NONE */
 };
 /* The row of a layer when the cursor stands at a position. O(touches of the layer). */
-struct psc_kv_cell psc_kv_step_cell(const struct psc_kv_step *step, uint32_t layer, uint32_t row, int32_t position);
+struct psc_kv_held psc_kv_step_cell(const struct psc_kv_step *step, uint32_t layer, uint32_t row, int32_t position);
 /* What a span of `before` is: PSC_KV_PREFILL or PSC_KV_EARLIER. */
 enum psc_kv_when psc_kv_span_when(const struct psc_kv_step *step, const struct psc_kv_span *span);
 

@@ -294,9 +294,9 @@ def every_control_that_is_shown_has_a_name():
 def a_small_window_hides_the_lists_and_f9_brings_them_back():
     with window(METAL, size=(1000, 640)) as w:
         w.at('Before the first op')
-        wait('no filter', lambda: not w.find('entry', 'Filter of ops and buffers'))
+        wait('no filter', lambda: not w.find('entry', 'Filter of the lists'))
         w.keys('F9')
-        wait('the filter', lambda: w.find('entry', 'Filter of ops and buffers'))
+        wait('the filter', lambda: w.find('entry', 'Filter of the lists'))
 
 
 if __name__ == '__main__':

@@ -15,7 +15,7 @@
 #define STRIP      14.0f
 #define HALVES_MIN 9.0  /* px of a layer from which K and V are drawn apart */
 #define BAND_MIN   2.0  /* px: lower layers share a band */
-#define PITCH_MAX  34.0
+#define PITCH_MAX  48.0
 #define GRID_MIN   3.0  /* px of a row from which rows are drawn apart */
 
 /* ---- frame ------------------------------------------------------------------------------------------------- */
@@ -187,6 +187,7 @@ static void put_row_lines(struct psc_kv_page *page)
 {
     const struct psc_kv_frame *f = &page->frame;
     const struct psc_kv_state *state = &page->step->before;
+    float low = fminf(f->layers.y1, f->layers.y0 + f->content - (float)page->view.y - (f->pitch >= HALVES_MIN ? 2 : 0));
     if (f->cell < GRID_MIN || !state->layers)
         return;
     for (double row = ceil(page->view.lo); row < page->view.hi; row++) {
@@ -197,7 +198,7 @@ static void put_row_lines(struct psc_kv_page *page)
         float x = (float)floor(psc_kv_row_x(page, row) + 0.5);
         bool prefill = s && psc_kv_span_when(page->step, s) == PSC_KV_PREFILL;
         if (x > f->data_x)
-            psc_put_fill(&page->base, x, f->layers.y0, x + 1, f->layers.y1, prefill ? PSC_COL_KV_BRICK : PSC_COL_CANVAS);
+            psc_put_fill(&page->base, x, f->layers.y0, x + 1, low, prefill ? PSC_COL_KV_BRICK : PSC_COL_CANVAS);
     }
 }
 

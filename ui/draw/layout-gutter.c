@@ -228,11 +228,13 @@ void psc_layout_gutter(struct psc_layout *l)
     lane_strips(l);
     for (size_t i = 0; i < l->track_n; i++) {
         const struct psc_track *p = &l->tracks[i];
-        if (p->y1 <= f->lanes.y0 || p->y0 >= f->lanes.y1)
+        if (p->y1 <= p->y0 || p->y1 <= f->lanes.y0 || p->y0 >= f->lanes.y1)
             continue;
         if (!p->compact && p->kind != PSC_TRACK_HEAD)
             psc_put_fill(l, f->gutter_x, p->y1 - 1, f->data_x + f->data_w, p->y1, PSC_COL_GRID);
         track_texts(l, p);
     }
     psc_put_fill(l, f->data_x - 1, f->lanes.y0, f->data_x, f->lanes.y1, PSC_COL_RULE);
+    if (f->kept_y < f->lanes.y1) /* what is above belongs to this phase, what is below to all of them */
+        psc_put_fill(l, 0, f->kept_y - 2, f->data_x + f->data_w, f->kept_y, PSC_COL_KV_EDGE);
 }

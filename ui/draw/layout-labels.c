@@ -140,7 +140,7 @@ static void label_kv(struct psc_layout *l, const struct psc_bar *bar, size_t fir
                                      psc_layout_track(l, bar->row - 1)))
         return; /* said once */
     psc_bytes_text(story->buffers[row->buffer].bytes, bytes, sizeof bytes);
-    snprintf(text[0], PSC_LABEL_SIZE, "K and V, 2 \xc3\x97 %s each layer, kept across steps", bytes);
+    snprintf(text[0], PSC_LABEL_SIZE, "K and V, 2 \xc3\x97 %s a layer, kept across phases", bytes);
     snprintf(text[1], PSC_LABEL_SIZE, "K and V, 2 \xc3\x97 %s", bytes);
     label_one_line(l, bar, first_mark, text, 2);
 }

@@ -369,7 +369,7 @@ static uint32_t visible_bars(const struct psc_layout *l, const struct psc_scene_
 
 static bool in_sight(const struct psc_layout *l, const struct psc_track *p)
 {
-    return p->kind == PSC_TRACK_ROW && p->y1 > l->frame.lanes.y0 && p->y0 < l->frame.lanes.y1;
+    return p->kind == PSC_TRACK_ROW && p->y1 > p->y0 && p->y1 > l->frame.lanes.y0 && p->y0 < l->frame.lanes.y1;
 }
 
 static void row_idle(struct psc_layout *l, const struct psc_track *track)
@@ -432,7 +432,7 @@ void psc_layout_rows(struct psc_layout *l)
         } else {
             row_bars(l, p);
             row_marks(l, p);
-            if (!p->compact && p->y1 - p->y0 >= 12 && !l->view.no_text)
+            if (!p->compact && p->y1 - p->y0 >= 12 && p->low <= p->y1 && !l->view.no_text)
                 psc_layout_bar_labels(l, first_bar, first_mark);
         }
         row_alarms(l, p);

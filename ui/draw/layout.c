@@ -193,7 +193,7 @@ static void kv_tracks(struct psc_layout *l, const struct psc_scene_lane *lane)
     for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++)
         shown += s->rows[r].layer < 0 || (s->rows[r].layer >= low && s->rows[r].layer <= high);
     bool compact = shown > 6;
-    float pitch = 4, most = (l->frame.lanes.y1 - l->frame.lanes.y0) * 0.3f;
+    float pitch = 4, most = (float)l->view.height_px * 0.14f; /* not of the lanes: their ruler differs from phase to phase */
     if (compact && lane->row_n * pitch > most)
         pitch = fmaxf(2, most / lane->row_n);
     for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++) {
@@ -302,6 +302,48 @@ static void pool_heights(struct psc_layout *l, double room)
     }
 }
 
+/* The first track of those that stay: regions outlive a phase, so their place on the picture does too. */
+static size_t first_kept(const struct psc_layout *l)
+{
+    double height = 0, room = l->frame.lanes.y1 - l->frame.lanes.y0;
+    size_t i = l->track_n;
+    while (i > 0) {
+        const struct psc_track *p = &l->tracks[i - 1];
+        bool keeps = p->kind == PSC_TRACK_WEIGHTS ||
+                     (p->kind == PSC_TRACK_ROW && l->scene->lanes[l->scene->rows[p->row].lane].kind == PSC_LANE_KV);
+        if (!keeps)
+            break;
+        height += p->y1;
+        i--;
+    }
+    bool any = i < l->track_n && l->tracks[i].kind == PSC_TRACK_ROW;
+    return any && i > 0 && height <= room * 0.6 ? i : l->track_n;
+}
+
+/* Heights become places: from the top, scrolled; those that stay at the bottom, and rows that would lie under them end
+ * where they begin. */
+static void stack_tracks(struct psc_layout *l)
+{
+    struct psc_frame *f = &l->frame;
+    size_t kept = first_kept(l);
+    double y = f->lanes.y0 - floor(l->view.y), low = f->lanes.y1;
+    for (size_t i = kept; i < l->track_n; i++)
+        low -= l->tracks[i].y1;
+    f->kept_y = (float)low;
+    for (size_t i = 0; i < l->track_n; i++) {
+        struct psc_track *p = &l->tracks[i];
+        if (i == kept)
+            y = low;
+        p->top = p->y0 = (float)y;
+        p->low = p->y1 = (float)(y += p->y1);
+        if (i >= kept || p->y1 <= low)
+            continue;
+        bool sliver = low - p->y0 < 6; /* too low to show anything */
+        p->y0 = sliver ? (float)low : p->y0;
+        p->y1 = (float)low;
+    }
+}
+
 static void make_tracks(struct psc_layout *l)
 {
     const struct psc_scene *s = l->scene;
@@ -328,12 +370,7 @@ static void make_tracks(struct psc_layout *l)
     l->frame.content = (float)y;
     double most = fmax(0, y - (l->frame.lanes.y1 - l->frame.lanes.y0));
     l->view.y = fmin(fmax(l->view.y, 0), most);
-    y = l->frame.lanes.y0 - floor(l->view.y);
-    for (size_t i = 0; i < l->track_n; i++) {
-        struct psc_track *p = &l->tracks[i];
-        p->y0 = (float)y;
-        p->y1 = (float)(y += p->y1);
-    }
+    stack_tracks(l);
 }
 
 void psc_track_band(const struct psc_layout *l, const struct psc_track *track, uint64_t lo, uint64_t hi,
@@ -380,7 +417,7 @@ enum psc_status psc_layout_build(struct psc_layout *l, const struct psc_scene *s
     return l->failed ? psc_fail_nomem(reterr) : PSC_OK;
 }
 
-const struct psc_track *psc_layout_track(const struct psc_layout *l, uint32_t row)
+static const struct psc_track *find_track(const struct psc_layout *l, uint32_t row)
 {
     size_t lo = 0, hi = l->track_n; /* rows ascend, but strips, heads and weights stand between */
     while (lo < hi) {
@@ -396,15 +433,24 @@ const struct psc_track *psc_layout_track(const struct psc_layout *l, uint32_t ro
     return lo < l->track_n && l->tracks[lo].kind == PSC_TRACK_ROW && l->tracks[lo].row == row ? &l->tracks[lo] : NULL;
 }
 
+const struct psc_track *psc_layout_track(const struct psc_layout *l, uint32_t row)
+{
+    const struct psc_track *p = find_track(l, row);
+    return p && p->y1 > p->y0 ? p : NULL;
+}
+
 double psc_layout_scroll_to(const struct psc_layout *l, uint32_t row)
 {
-    const struct psc_track *p = psc_layout_track(l, row);
+    const struct psc_track *p = find_track(l, row);
     double y = l->view.y;
     if (!p)
         return y;
-    if (p->y0 < l->frame.lanes.y0)
-        return y - (l->frame.lanes.y0 - p->y0);
-    return p->y1 > l->frame.lanes.y1 ? y + (p->y1 - l->frame.lanes.y1) : y;
+    bool stays = p->y0 >= l->frame.kept_y && p->low <= p->y1;
+    if (stays)
+        return y;
+    if (p->top < l->frame.lanes.y0)
+        return y - (l->frame.lanes.y0 - p->top);
+    return p->low > l->frame.kept_y ? y + (p->low - l->frame.kept_y) : y;
 }
 
 bool psc_layout_bar_area(const struct psc_layout *l, uint32_t bar, struct psc_area *ret)

@@ -129,7 +129,8 @@ enum psc_track_kind { PSC_TRACK_ROW, PSC_TRACK_FOLD, PSC_TRACK_STRIP, PSC_TRACK_
 struct psc_track {
     enum psc_track_kind kind;
     uint32_t row, row_n; /* FOLD: rows row .. row + row_n - 1 */
-    float y0, y1;        /* px on the picture, already scrolled */
+    float y0, y1;        /* px on the picture, already scrolled; y0 == y1: scrolled under the rows that stay */
+    float top, low;      /* where it would be if no row stayed: what scrolling asks */
     bool compact;        /* a few px high: no marks, no labels */
 };
 
@@ -138,6 +139,8 @@ struct psc_frame {
     float strip_x, gutter_x, data_x, data_w;       /* lane strip | gutter | data */
     float splits_y, layers_y, numbers_y, names_y, records_y, merged_y; /* tops inside the ruler, < 0: not shown */
     float content;  /* height of all tracks: more than lanes means that the view can scroll */
+    float kept_y;   /* KV rows (and the weights) stand from here to the end of the lanes, whatever the pools above them
+                       need and however they are scrolled; lanes.y1 when there are none or they are too high */
     bool small;
 };
 
@@ -198,7 +201,7 @@ struct psc_hit {
 };
 /* Cost: O(log rows + log bars + records of one row). */
 struct psc_hit psc_layout_hit(const struct psc_layout *layout, double x, double y);
-/* Place of a row, or NULL when it is folded or not shown. O(log rows). */
+/* Place of a row, or NULL when it is folded, not shown, or scrolled under the rows that stay. O(log rows). */
 const struct psc_track *psc_layout_track(const struct psc_layout *layout, uint32_t row);
 /* Area of a bar in this layout whether or not it is visible; false when its row is folded. */
 bool psc_layout_bar_area(const struct psc_layout *layout, uint32_t bar, struct psc_area *ret);

@@ -69,7 +69,7 @@ static void alive(struct psc_overlay *o, const struct psc_layout *l, int32_t pos
     const struct psc_scene *s = l->scene;
     for (size_t i = 0; i < l->track_n; i++) {
         const struct psc_track *p = &l->tracks[i];
-        if (p->kind != PSC_TRACK_ROW || p->compact || p->y1 <= l->frame.lanes.y0 || p->y0 >= l->frame.lanes.y1 ||
+        if (p->kind != PSC_TRACK_ROW || p->compact || p->y1 <= p->y0 || p->y1 <= l->frame.lanes.y0 || p->y0 >= l->frame.lanes.y1 ||
             s->lanes[s->rows[p->row].lane].kind == PSC_LANE_KV)
             continue;
         const struct psc_scene_row *row = &s->rows[p->row];

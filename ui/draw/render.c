@@ -172,12 +172,65 @@ static enum psc_status write_file(const char *path, const struct psc_text *bytes
     return status;
 }
 
-enum psc_status psc_render(const struct psc_scene *scene, const struct psc_view *view, const struct psc_render_words *words,
-                           enum psc_render_format format, const char *path, struct psc_error *reterr)
+enum psc_status psc_render_kv_to(const struct psc_kv_step *step, const struct psc_kv_view *view, const struct psc_render_words *words,
+                                 cairo_t *cr, struct psc_error *reterr)
+{
+    const struct psc_palette *palette = psc_palette_get(view->dark);
+    struct psc_kv_page page = {0};
+    struct psc_kv_overlay overlay = {0};
+    struct psc_kv_view inner = *view;
+    bool framed = words && !view->no_text && view->height_px > 2 * (HEADER + STATUS);
+    struct psc_view whole = {.width = view->width, .height_px = view->height_px};
+    if (framed)
+        inner.height_px -= HEADER + STATUS;
+    struct psc_type *type = view->no_text ? NULL : psc_type_new();
+    if (!view->no_text && !type)
+        return psc_fail_nomem(reterr);
+    enum psc_status status = psc_kv_page_build(&page, step, &inner, type, reterr);
+    if (status == PSC_OK)
+        status = psc_kv_overlay_build(&overlay, &page, &inner, type, reterr);
+    if (status == PSC_OK) {
+        cairo_save(cr);
+        if (framed)
+            cairo_translate(cr, 0, HEADER);
+        cairo_rectangle(cr, 0, 0, inner.width, inner.height_px);
+        cairo_clip(cr);
+        psc_kv_page_paint(&page, palette, cr, type);
+        psc_kv_overlay_paint(&overlay, palette, cr, type);
+        cairo_restore(cr);
+        if (framed)
+            paint_words(&whole, words, palette, cr, type);
+    }
+    psc_kv_overlay_release(&overlay);
+    psc_kv_page_release(&page);
+    psc_type_free(type);
+    return status;
+}
+
+/* What one picture is of. */
+struct subject {
+    const struct psc_scene *scene; /* or, when it is NULL: */
+    const struct psc_kv_step *kv;
+    const struct psc_view *view;
+    const struct psc_kv_view *kv_view;
+    const struct psc_render_words *words;
+};
+
+static enum psc_status draw_subject(const struct subject *s, cairo_t *cr, struct psc_error *reterr)
+{
+    return s->scene ? psc_render_to(s->scene, s->view, s->words, cr, reterr)
+                    : psc_render_kv_to(s->kv, s->kv_view, s->words, cr, reterr);
+}
+
+static enum psc_status render(const struct subject *subject, enum psc_render_format format, const char *path, struct psc_error *reterr)
 {
     struct psc_text bytes = {0};
     cairo_surface_t *surface;
-    double scale = view->scale > 0 ? view->scale : 1, w = view->width, h = view->height_px;
+    bool timeline = subject->scene != NULL;
+    double scale = timeline ? subject->view->scale : subject->kv_view->scale;
+    double w = timeline ? subject->view->width : subject->kv_view->width;
+    double h = timeline ? subject->view->height_px : subject->kv_view->height_px;
+    scale = scale > 0 ? scale : 1;
     if (format == PSC_RENDER_SVG)
         surface = cairo_svg_surface_create_for_stream(keep, &bytes, w, h);
     else if (format == PSC_RENDER_PDF)
@@ -189,7 +242,7 @@ enum psc_status psc_render(const struct psc_scene *scene, const struct psc_view 
     cairo_t *cr = cairo_create(surface);
     enum psc_status status = cairo_status(cr) ? psc_fail(reterr, PSC_ERR_TOO_BIG, "a picture of %.0f x %.0f: %s", w, h,
                                                          cairo_status_to_string(cairo_status(cr)))
-                                              : psc_render_to(scene, view, words, cr, reterr);
+                                              : draw_subject(subject, cr, reterr);
     if (status == PSC_OK) {
         cairo_show_page(cr);
         if (format == PSC_RENDER_PNG)
@@ -205,4 +258,16 @@ enum psc_status psc_render(const struct psc_scene *scene, const struct psc_view 
         status = bytes.failed ? psc_fail_nomem(reterr) : write_file(path, &bytes, reterr);
     psc_text_release(&bytes);
     return status;
+}
+
+enum psc_status psc_render(const struct psc_scene *scene, const struct psc_view *view, const struct psc_render_words *words,
+                           enum psc_render_format format, const char *path, struct psc_error *reterr)
+{
+    return render(&(struct subject){.scene = scene, .view = view, .words = words}, format, path, reterr);
+}
+
+enum psc_status psc_render_kv(const struct psc_kv_step *step, const struct psc_kv_view *view, const struct psc_render_words *words,
+                              enum psc_render_format format, const char *path, struct psc_error *reterr)
+{
+    return render(&(struct subject){.kv = step, .kv_view = view, .words = words}, format, path, reterr);
 }

@@ -7,6 +7,7 @@
 #ifndef PSC_UI_DRAW_RENDER_H
 #define PSC_UI_DRAW_RENDER_H
 
+#include "ui/draw/kv-page.h"
 #include "ui/draw/layout.h"
 
 #include <cairo.h>
@@ -30,5 +31,11 @@ enum psc_status psc_render(const struct psc_scene *scene, const struct psc_view 
 /* The same into a context, for tests and print previews. */
 enum psc_status psc_render_to(const struct psc_scene *scene, const struct psc_view *view, const struct psc_render_words *words,
                               cairo_t *cr, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* The KV page in a picture; words as above. */
+enum psc_status psc_render_kv(const struct psc_kv_step *step, const struct psc_kv_view *view, const struct psc_render_words *words,
+                              enum psc_render_format format, const char *path, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_render_kv_to(const struct psc_kv_step *step, const struct psc_kv_view *view, const struct psc_render_words *words,
+                                 cairo_t *cr, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif
