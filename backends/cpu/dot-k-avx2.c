@@ -1,7 +1,7 @@
 /* Blocks of 256 values with a few tokens. */
 #include "backends/cpu/dot-avx2.h"
 
-#define AHEAD 2048 /* bytes that are asked of memory before they are multiplied */
+#define AHEAD 1024 /* bytes that are asked of memory before they are multiplied */
 
 /* The 16-bit scale number i of 8 in every place. */
 PSC_INLINE __m128i spread_scale(__m128i scales, int i)
@@ -68,6 +68,12 @@ PSC_INLINE __m128i block_k6(const unsigned char *at, const int8_t *x, const int1
     return _mm_sub_epi32(acc, _mm_slli_epi32(offset, 5));
 }
 
+PSC_INLINE void ask_ahead(const unsigned char *block, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i += 64)
+        _mm_prefetch((const char *)block + AHEAD + i, _MM_HINT_T0);
+}
+
 /* Terms of n <= 4 blocks. */
 PSC_INLINE __m128 terms_k45(enum psc_wtype type, const unsigned char *at, const int8_t *x, const float *d,
                             const int16_t *sums, unsigned n)
@@ -76,6 +82,7 @@ PSC_INLINE __m128 terms_k45(enum psc_wtype type, const unsigned char *at, const 
     __m128i s[4], mins[4];
     for (unsigned i = 0; i < 4; i++) {
         s[i] = mins[i] = _mm_setzero_si128();
+        ask_ahead(at + i * step, step);
         if (i < n)
             s[i] = block_k45(type, at + i * step, x + i * 256, sums + i * 8, &mins[i]);
     }
@@ -90,8 +97,10 @@ PSC_INLINE __m128 terms_k6(const unsigned char *at, const int8_t *x, const float
 {
     uint32_t step = sizeof(struct psc_q6_k);
     __m128i s[4];
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
+        ask_ahead(at + i * step, step);
         s[i] = i < n ? block_k6(at + i * step, x + i * 256, sums16 + i * 16) : _mm_setzero_si128();
+    }
     __m128 p = _mm_mul_ps(psc_four_f16(at + 208, step, n), _mm_load_ps(d));
     return _mm_mul_ps(_mm_cvtepi32_ps(psc_sums_of_4(s[0], s[1], s[2], s[3])), p);
 }
@@ -118,8 +127,6 @@ PSC_INLINE void few_rows(enum psc_wtype type, const struct psc_mm_job *job, cons
         for (unsigned r = 0; r < rows; r++) {
             unsigned n = a->blocks - b < 4 ? (unsigned)(a->blocks - b) : 4;
             const unsigned char *at = job->w + o[r] * job->row_bytes + b * step;
-            for (unsigned ahead = 0; ahead < 4 * step; ahead += 64)
-                _mm_prefetch((const char *)at + AHEAD + ahead, _MM_HINT_T0);
             __m128 terms = type == PSC_W_Q6_K ? terms_k6(at, x + b * 256, d + b, sums + b * per, n)
                                               : terms_k45(type, at, x + b * 256, d + b, sums + b * per, n);
             lanes[r] = _mm_add_ps(lanes[r], terms);
