@@ -7,7 +7,7 @@
  * sums inside a block are exact integers, scales are folded once a block.
  *
  * One (row, token) is one sum in one fixed order: results are bit-identical at any number of threads, and for a token
- * alone or in a batch. `portable` asks for the path without AVX2; quantised results are the same bits on both.
+ * alone or in a batch. `portable` asks for the path without AVX2, which gives the same bits for every type.
  *
  * Fault PSC_CALL_L20: an F32 product of several tokens is written as [o][t], tokens apart. Fault PSC_CALL_L33 is
  * not in here: it is a launch that does not tell the scratch what was written.
