@@ -2,6 +2,9 @@
 
 #include "core/base/hash.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -67,6 +70,7 @@ typedef float v4 __attribute__((vector_size(16)));
 typedef int32_t i4 __attribute__((vector_size(16)));
 typedef float v4_at __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double d2 __attribute__((vector_size(16)));
+typedef int64_t l2 __attribute__((vector_size(16)));
 
 /* Running totals. sums: of x and of |x|, side by side so that both chains of additions share one instruction. */
 struct totals {
@@ -75,9 +79,24 @@ struct totals {
     uint64_t nonfinite;
 };
 
-static inline v4 pick(i4 mask, v4 yes, v4 no)
+/* The lesser and the larger of each lane, b where a is a NaN. */
+static inline v4 lesser(v4 a, v4 b)
 {
-    return (v4)(((i4)yes & mask) | ((i4)no & ~mask));
+#ifdef __SSE2__
+    return (v4)_mm_min_ps((__m128)a, (__m128)b);
+#else
+    i4 less = a < b;
+    return (v4)(((i4)a & less) | ((i4)b & ~less));
+#endif
+}
+static inline v4 larger(v4 a, v4 b)
+{
+#ifdef __SSE2__
+    return (v4)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    i4 more = a > b;
+    return (v4)(((i4)a & more) | ((i4)b & ~more));
+#endif
 }
 
 /* The sums must be taken in order, so an element costs one addition's latency; the rest of the work hides behind it. */
@@ -89,13 +108,14 @@ static void take(struct totals *t, const float *x, uint64_t n)
     uint64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         v4 a = *(const v4_at *)(x + i), m = (v4)((i4)a & 0x7fffffff);
-        v4 lo = __builtin_shufflevector(a, m, 0, 4, 1, 5), hi = __builtin_shufflevector(a, m, 2, 6, 3, 7);
-        sums += __builtin_convertvector(__builtin_shufflevector(lo, lo, 0, 1), d2);
-        sums += __builtin_convertvector(__builtin_shufflevector(lo, lo, 2, 3), d2);
-        sums += __builtin_convertvector(__builtin_shufflevector(hi, hi, 0, 1), d2);
-        sums += __builtin_convertvector(__builtin_shufflevector(hi, hi, 2, 3), d2);
-        min = pick(a < min, a, min);
-        max = pick(a > max, a, max);
+        d2 x01 = __builtin_convertvector(__builtin_shufflevector(a, a, 0, 1), d2), m01 = (d2)((l2)x01 & INT64_MAX);
+        d2 x23 = __builtin_convertvector(__builtin_shufflevector(a, a, 2, 3), d2), m23 = (d2)((l2)x23 & INT64_MAX);
+        sums += __builtin_shufflevector(x01, m01, 0, 2);
+        sums += __builtin_shufflevector(x01, m01, 1, 3);
+        sums += __builtin_shufflevector(x23, m23, 0, 2);
+        sums += __builtin_shufflevector(x23, m23, 1, 3);
+        min = lesser(a, min);
+        max = larger(a, max);
         odd += ~(m <= FLT_MAX);
     }
     t->nonfinite += (uint64_t)-(odd[0] + odd[1] + odd[2] + odd[3]);
