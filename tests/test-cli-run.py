@@ -683,9 +683,19 @@ def l17_a_model_without_tail_ids_looks_at_its_first_token():
 
 @test
 def l6_leaves_zeros_in_the_kv_of_a_deferred_device():
-    out = path('l6.json')
-    d = model('tiny-qwen2', *PROMPT, '--backend', 'deferred', '--no-fuse-qkv', '--fault', 'l6', '--trace', out)
-    check(d['tokens'] != model('tiny-qwen2', *PROMPT)['tokens'])
+    """Rope's operand is copied while the call is encoded: nothing has run by then. Steps after the prefill copy what the
+    one before left."""
+    out = path('l6')
+    where = ('--backend', 'deferred', '--no-fuse-qkv', '--kv-dump', out)
+    right = model('tiny-qwen2', *PROMPT, *where)
+    equal(good('kv', os.path.join(out, 'kv.pskv'), '--json').json['findings'], [])
+    wrong = model('tiny-qwen2', *PROMPT, *where, '--fault', 'l6')
+    check(right['tokens'] != wrong['tokens'], 'l6 changes nothing')
+    found = run('kv', os.path.join(out, 'kv.pskv'), '--json').json['findings']
+    equal([(f['fault'], f['layer'], f['slot'], f['rows'][0]) for f in found], [('zero', i, 'K', 0) for i in range(3)])
+    equal({f['rows'][1] for f in found}, {right['prompt_tokens']}, 'the rows of the prompt')
+    on_cpu = model('tiny-qwen2', *PROMPT, '--fault', 'l6')
+    equal(on_cpu['tokens'], right['tokens'], 'where calls run at once, l6 does no harm')
 
 
 @test
