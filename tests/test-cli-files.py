@@ -432,6 +432,53 @@ def a_file_that_is_not_there_or_is_a_folder_is_said():
         check(answer.err.startswith('planscope-cli: ' + where), answer.err)
 
 
+# ---- boxes without a graph ---------------------------------------------------------------------
+
+BOXES = 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n'
+
+
+def overlaps(nodes):
+    return [(a['name'], b['name']) for a in nodes for b in nodes if a['id'] < b['id'] and
+            a['lower'] < b['upper'] and b['lower'] < a['upper'] and
+            a['offset'] < b['offset'] + b['length'] and b['offset'] < a['offset'] + a['length']]
+
+
+@test
+def boxes_are_packed_within_their_capacity():
+    for planner in ('best-fit', 'linear-scan', 'greedy-size', 'greedy-breadth', 'optimal'):
+        d = good('plan', save(BOXES), '--planner', planner, '--capacity', '12', '--json').json
+        equal([n['name'] for n in d['nodes']], ['b1', 'b2', 'b3', 'b4', 'b5'])
+        equal(overlaps(d['nodes']), [])
+        equal(max(n['offset'] + n['length'] for n in d['nodes']), 12)
+        equal([d['arenas'][0][k] for k in ('bytes', 'lower_bound_bytes', 'proof')], [12, 12, 'lower bound'])
+
+
+@test
+def a_capacity_that_is_too_small_is_refused():
+    answer = run('plan', save(BOXES), '--planner', 'best-fit', '--capacity', '11')
+    equal(answer.status, 2)
+    check('at least 12 bytes' in answer.err and 'capacity of 11 bytes' in answer.err, answer.err)
+
+
+@test
+def boxes_are_written_with_their_offsets_and_checked_again():
+    out = path('packed.csv')
+    good('export', save(BOXES), '--format', 'minimalloc', '--planner', 'best-fit', '-o', out)
+    with open(out, encoding='utf-8') as f:
+        text = f.read()
+    equal(text.splitlines()[0], 'id,lower,upper,size,offset')
+    good('check', out)
+    equal(run('check', save(text.replace('b5,0,21,4,8', 'b5,0,21,4,6'))).status, 1)
+
+
+@test
+def the_boxes_of_a_graph_are_written():
+    text = good('export', save(chain(4)), '--format', 'minimalloc', '--planner', 'optimal', '-o', '-').out
+    equal(text.splitlines(), ['id,lower,upper,size,alignment,offset', '1,1,5,16,4,0'])
+    equal(good('export', save(chain(4)), '--format', 'minimalloc', '-o', '-').out.splitlines(),
+          ['id,lower,upper,size', '1,1,5,16'])
+
+
 @test
 def damaged_bytes_never_crash_the_reader():
     import random

@@ -8,6 +8,8 @@
 #include "traces/traces.h"
 
 void psc_plan_write_json(struct psc_json *j, const struct psc_graph *graph, const struct psc_plan *plan);
+/* "options" as a member of the open object. */
+void psc_plan_options_write_json(struct psc_json *j, const struct psc_plan_options *options);
 /* Bytes, bound and proof of an arena, as fields of the open object. */
 void psc_offsets_space_write_json(struct psc_json *j, const struct psc_offsets_space *space);
 /* text is well-formed JSON. */

@@ -75,7 +75,7 @@ static const char *backend_name(const struct psc_graph *g, uint8_t backend)
     return backend < g->backend_n ? g->backends[backend] : NULL;
 }
 
-static void write_options(struct psc_json *j, const struct psc_plan_options *options)
+void psc_plan_options_write_json(struct psc_json *j, const struct psc_plan_options *options)
 {
     char slots[40];
     psc_json_key(j, "options");
@@ -304,7 +304,7 @@ void psc_plan_write_json(struct psc_json *j, const struct psc_graph *graph, cons
         psc_json_put_bool(j, "rerun", true);
     psc_json_put_string(j, "planner", plan->planner);
     psc_json_put_string(j, "mode", psc_mode_name(plan->options.mode));
-    write_options(j, &plan->options);
+    psc_plan_options_write_json(j, &plan->options);
     psc_json_key(j, "figures");
     psc_figures_write_json(j, &plan->figures);
     write_peak(j, graph, plan);

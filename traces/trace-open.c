@@ -1,3 +1,4 @@
+#include "traces/minimalloc.h"
 #include "traces/probe.h"
 #include "traces/scenario-read.h"
 #include "traces/trace.h"
@@ -175,12 +176,14 @@ static void pass_on(const struct psc_report *from, struct psc_report *to)
     }
 }
 
-/* A scenario is small and all of it is looked at: nothing stays open. Takes the source over. */
-static enum psc_status open_scenario(struct psc_source source, const char *path, const char *name,
-                                     struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
+typedef enum psc_status (*load_fn)(struct psc_doc *doc, const char *bytes, size_t n, struct psc_error *reterr);
+
+/* A scenario or a list of boxes is looked at as a whole: nothing stays open. Takes the source over. */
+static enum psc_status open_whole(load_fn load, struct psc_source source, const char *path, const char *name,
+                                  struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
 {
     struct psc_doc *doc = psc_doc_new();
-    enum psc_status status = doc ? psc_scenario_load(doc, source.s, source.n, reterr) : psc_fail_nomem(reterr);
+    enum psc_status status = doc ? load(doc, source.s, source.n, reterr) : psc_fail_nomem(reterr);
     psc_source_release(&source);
     if (!status) {
         doc->path = psc_arena_strdup(&doc->arena, path);
@@ -228,7 +231,9 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
         return open_events(source, path, name, report, ret, reterr);
     psc_probe(source.s, source.n, &probe);
     if (psc_scenario_is(probe.format, &scenario))
-        return open_scenario(source, path, name, report, ret, reterr);
+        return open_whole(psc_scenario_load, source, path, name, report, ret, reterr);
+    if (psc_minimalloc_is(source.s, source.n))
+        return open_whole(psc_minimalloc_load, source, path, name, report, ret, reterr);
     struct psc_trace *t = psc_alloc0(1, sizeof *t);
     struct psc_doc *doc = psc_doc_new();
     char *copy = psc_strdup(name);

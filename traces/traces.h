@@ -1,7 +1,7 @@
 /* traces/traces.h: files in and out. See traces/README.md for the formats, field by field.
  *
- * psc_trace_open finds out the format by content (minfer-trace, minfer-graph, minfer-live), looks for
- * `version` at both ends of the file before anything else, and returns as soon as the first phase's graph and
+ * psc_trace_open finds out the format by content (minfer-trace, minfer-graph, minfer-live, scenarios, MiniMalloc's
+ * CSV), looks for `version` at both ends of the file before anything else, and returns as soon as the first phase's graph and
  * the end of its first step are known; doc->steps.scan goes on from there (psc_doc_scan_all does it in one
  * go). Every fault of a graph is in `report`; nothing is half-loaded: on failure *ret is untouched.
  *

@@ -3,6 +3,7 @@
 #include "app/model-write.h"
 #include "app/model.h"
 #include "core/base/mem.h"
+#include "traces/minimalloc.h"
 #include "traces/traces.h"
 
 #include <errno.h>
@@ -75,6 +76,37 @@ static enum cli_exit write_trace(const struct cli_input *in, const struct cli_op
     return status;
 }
 
+/* ---- boxes ---------------------------------------------------------------------------------- */
+
+/* Of a list of boxes: as the file has them, or packed when a planner option was given. */
+static enum psc_status write_boxes(const struct cli_options *options, const struct psc_analysis *a, struct psc_text *text,
+                                   struct psc_error *reterr)
+{
+    struct psc_plan_options plan = options->plan;
+    plan.size = PSC_SIZE_EXACT; /* what planners of arenas say of themselves */
+    plan.mode = PSC_MODE_HARDENED;
+    if (options->format == CLI_AS_PLAN)
+        return psc_box_set_write(a->phase->boxes, a->packed, a->packer, &plan, options->pretty, text, reterr);
+    if (options->format == CLI_AS_MINIMALLOC)
+        return psc_minimalloc_write(a->phase->boxes, options->replan ? a->packed : NULL, text, reterr);
+    return psc_fail(reterr, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph, it is a list of boxes: --format plan or minimalloc",
+                    options->phase);
+}
+
+/* Of a graph: its boxes, with the offsets of a planner of arenas when one was asked for. */
+static enum psc_status write_graph_boxes(const struct cli_options *options, const struct psc_analysis *a,
+                                         struct psc_text *text, struct psc_error *reterr)
+{
+    struct psc_arena arena = {0};
+    struct psc_box_set set;
+    bool packed = options->replan && a->plan && a->plan->certificates;
+    enum psc_status status = psc_box_set_of_graph(&arena, a->phase->graph, packed ? a->plan : NULL, &set, reterr);
+    if (!status)
+        status = psc_minimalloc_write(&set, packed ? &set.packed : NULL, text, reterr);
+    psc_arena_release(&arena);
+    return status;
+}
+
 /* ---- what is one text ----------------------------------------------------------------------- */
 
 static enum cli_exit make_text(const struct cli_input *in, const struct cli_options *options, struct psc_text *text)
@@ -84,17 +116,21 @@ static enum cli_exit make_text(const struct cli_input *in, const struct cli_opti
     const struct psc_phase *phase = cli_input_phase(in, options);
     if (!phase)
         return CLI_BAD;
-    if (!phase->graph) {
+    if (!phase->graph && !phase->boxes) {
         (void)psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph", options->phase);
         return cli_complain(options->file, &error);
     }
     enum cli_exit status = CLI_CLEAN;
     enum psc_status wrote = PSC_OK;
-    if (options->format == CLI_AS_GRAPH) {
+    if (options->format == CLI_AS_GRAPH && phase->graph) {
         wrote = psc_graph_write(phase, options->pretty, text, &error);
     } else {
         status = cli_analyse(in, options, options->phase, &a);
-        if (!status && !a->plan)
+        if (!status && phase->boxes)
+            wrote = write_boxes(options, a, text, &error);
+        else if (!status && options->format == CLI_AS_MINIMALLOC)
+            wrote = write_graph_boxes(options, a, text, &error);
+        else if (!status && !a->plan)
             wrote = psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " brings its events, not a plan; --planner pool makes one",
                              options->phase);
         else if (!status && options->format == CLI_AS_PLAN)

@@ -117,8 +117,9 @@ static void add_lessons(struct psc_text *out, const struct psc_doc *doc)
 
 static void add_people(struct psc_text *out, const struct psc_doc *doc)
 {
-    char version[48];
-    snprintf(version, sizeof version, " version %" PRId64, doc->version);
+    char version[48] = "";
+    if (doc->version)
+        snprintf(version, sizeof version, " version %" PRId64, doc->version);
     cli_add_safe(out, doc->path);
     psc_text_add(out, "\n");
     psc_text_add(out, "Format    ");

@@ -4,6 +4,7 @@
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 #include "core/debug/explain.h"
+#include "traces/minimalloc.h"
 #include "traces/traces.h"
 
 #include <inttypes.h>
@@ -118,12 +119,25 @@ static void add_log(struct psc_text *out, const struct psc_analysis *a)
     psc_text_release(&line);
 }
 
+static void add_certificates(struct psc_text *out, const struct psc_analysis *a)
+{
+    if (a->plan->certificate_n)
+        psc_text_add(out, "\n");
+    for (uint32_t k = 0; k < a->plan->certificate_n; k++) {
+        const struct psc_certificate *c = &a->plan->certificates[k];
+        char when[40];
+        snprintf(when, sizeof when, "position %" PRIu32, c->space.bound_at);
+        cli_add_certificate(out, a->plan->buffers[c->buffer].name, when, &c->space);
+    }
+}
+
 static void add_people(struct psc_text *out, const struct cli_options *options, const struct psc_analysis *a)
 {
     struct psc_text peak = {0};
     cli_add_heading(out, options->file, options->phase, a);
     psc_text_add(out, "\n");
     cli_add_figures(out, a);
+    add_certificates(out, a);
     psc_explain_peak(&peak, a);
     psc_text_add(out, "\n");
     cli_add_safe(out, psc_text_str(&peak));
@@ -140,9 +154,65 @@ static void add_people(struct psc_text *out, const struct cli_options *options, 
     }
 }
 
+/* ---- boxes without a graph --------------------------------------------------------------------------------------- */
+
+static void add_boxes(struct psc_text *out, const struct psc_box_set *set, const struct psc_offsets *packed)
+{
+    struct cli_table table;
+    char buf[32];
+    cli_table_init(&table, "id|lower|upper|size|offset|turn", "lrrrrr");
+    for (uint32_t i = 0; i < set->problem.box_n; i++) {
+        cli_table_cell(&table, set->names[i]);
+        snprintf(buf, sizeof buf, "%" PRId64, set->times[set->problem.boxes[i].begin]);
+        cli_table_cell(&table, buf);
+        snprintf(buf, sizeof buf, "%" PRId64, set->times[set->problem.boxes[i].end]);
+        cli_table_cell(&table, buf);
+        cli_table_number(&table, set->problem.boxes[i].bytes);
+        cli_table_number(&table, packed->offset[i]);
+        cli_table_number(&table, packed->turn[i] + UINT64_C(1));
+    }
+    cli_table_end(&table, out);
+}
+
+static void add_boxes_people(struct psc_text *out, const struct cli_options *options, const struct psc_analysis *a)
+{
+    const struct psc_box_set *set = a->phase->boxes;
+    char when[40];
+    cli_add_heading(out, options->file, options->phase, a);
+    psc_text_add(out, "\n");
+    cli_add_number(out, set->problem.box_n);
+    psc_text_add(out, set->problem.box_n == 1 ? " box. " : " boxes. ");
+    snprintf(when, sizeof when, "time %" PRId64, set->problem.box_n ? set->times[a->packed->spaces[0].bound_at] : 0);
+    cli_add_certificate(out, "The arena", when, &a->packed->spaces[0]);
+    if (options->nodes) {
+        psc_text_add(out, "\n");
+        add_boxes(out, set, a->packed);
+    }
+}
+
+static enum cli_exit answer_boxes(const struct cli_options *options, const struct psc_analysis *a)
+{
+    struct psc_error error = {0};
+    struct psc_text out = {0};
+    struct psc_plan_options plan = options->plan;
+    plan.size = PSC_SIZE_EXACT; /* what planners of arenas say of themselves */
+    plan.mode = PSC_MODE_HARDENED;
+    if (!options->json) {
+        add_boxes_people(&out, options, a);
+    } else if (psc_box_set_write(a->phase->boxes, a->packed, a->packer, &plan, false, &out, &error)) {
+        psc_text_release(&out);
+        return cli_complain(options->file, &error);
+    } else {
+        psc_text_add(&out, "\n");
+    }
+    return cli_print(&out, cli_budget(options, a, options->phase));
+}
+
 static enum cli_exit answer(const struct cli_options *options, const struct psc_analysis *a)
 {
     struct psc_error error = {0};
+    if (a->packed)
+        return answer_boxes(options, a);
     if (!a->plan) {
         (void)psc_fail(&error, PSC_ERR_USAGE,
                        "phase %" PRIu32 " brings its events, not a plan; --planner pool makes one", options->phase);

@@ -53,6 +53,31 @@ void cli_add_figures(struct psc_text *out, const struct psc_analysis *analysis)
     cli_table_end(&table, out);
 }
 
+void cli_add_certificate(struct psc_text *out, const char *name, const char *when, const struct psc_offsets_space *space)
+{
+    double gap = space->bound ? 100.0 * (double)(space->height - space->bound) / (double)space->bound : 0;
+    cli_add_safe(out, name);
+    psc_text_add(out, ": ");
+    cli_add_number(out, space->height);
+    psc_text_addf(out, " bytes by %s. ", space->by);
+    if (space->proof == PSC_PROOF_BOUND) {
+        psc_text_addf(out, "As many are alive at %s: nothing is lower.\n", when);
+        return;
+    }
+    if (space->height < space->bound) {
+        cli_add_number(out, space->bound);
+        psc_text_addf(out, " are alive at %s: some lie on others.\n", when);
+        return;
+    }
+    psc_text_add(out, "The lower bound is ");
+    cli_add_number(out, space->bound);
+    psc_text_addf(out, " bytes, alive at %s", when);
+    if (space->proof == PSC_PROOF_SEARCH)
+        psc_text_addf(out, "; the search of %" PRIu64 " nodes proved that nothing is lower.\n", space->work);
+    else
+        psc_text_addf(out, ": the gap is %.2f %%, a lower one may exist (%" PRIu64 " nodes searched).\n", gap, space->work);
+}
+
 void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis)
 {
     if (analysis->plan) {

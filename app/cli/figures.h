@@ -7,6 +7,9 @@
 
 /* One line a figure, its sense behind it. */
 void cli_add_figures(struct psc_text *out, const struct psc_analysis *analysis);
+/* What an arena has and what is proved of it: "arena.cpu: 611,344 bytes by greedy-size. As many are alive at position 439: ...".
+ * when: "position 439". */
+void cli_add_certificate(struct psc_text *out, const char *name, const char *when, const struct psc_offsets_space *space);
 /* {"nodes":440,"placed":...}: of the plan; of a story without a plan, what it tells. */
 void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis);
 /* "FILE, phase 0 (prefill): 440 nodes" and where the plan comes from, two lines. */

@@ -229,7 +229,7 @@ static bool set_size(struct cli_options *o, const char *v)
     return true;
 }
 
-static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv", "gguf"};
+static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv", "minimalloc", "gguf"};
 static const char *const view_names[] = {"rows", "map", "usage", "kv"};
 
 static bool pick(const char *v, const char *const *names, unsigned n, unsigned *ret)
@@ -281,7 +281,8 @@ static const struct cli_option table[] = {
     {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY) | IN(CLI_KV) | RUNNING, set_json, NULL, "one JSON object for machines"},
     {"-o", "OUT", IN(CLI_EXPORT) | IN(CLI_RENDER), set_out, "a file name", "the file to write"},
     {"--format", "FORMAT", IN(CLI_EXPORT), set_format,
-     "minfer-graph, minfer-trace, plan, csv or gguf", "minfer-graph, minfer-trace, plan, csv; of a preset also gguf"},
+     "minfer-graph, minfer-trace, plan, csv, minimalloc or gguf",
+     "minfer-graph, minfer-trace, plan, csv, minimalloc; of a preset also gguf"},
     {"--pretty", NULL, IN(CLI_EXPORT), set_pretty, NULL, "two blanks of indentation instead of one line"},
     {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map, usage or kv",
      "rows (a row a buffer), map (by address), usage (live bytes), kv (KV rows); default rows"},

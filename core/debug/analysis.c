@@ -2,6 +2,8 @@
 
 #include "core/base/mem.h"
 
+#include <string.h>
+
 /* "Planned here: pool, upstream, class, lowest slot, lives in topological order, faults l1 h2" */
 static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
 {
@@ -45,6 +47,45 @@ static enum psc_status plan_here(struct psc_analysis *a, const struct psc_analys
     return a->origin ? PSC_OK : psc_fail_nomem(reterr);
 }
 
+static enum psc_status refuse_capacity(const struct psc_offsets_space *space, uint64_t capacity, struct psc_error *reterr)
+{
+    if (space->bound > capacity)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "the boxes need at least %llu bytes, which are alive at once: more than the "
+                        "capacity of %llu bytes, whatever the planner", (unsigned long long)space->bound,
+                        (unsigned long long)capacity);
+    return psc_fail(reterr, PSC_ERR_TOO_BIG, "the boxes need %llu bytes with %s, more than the capacity of %llu bytes; no "
+                    "packing needs less than %llu bytes", (unsigned long long)space->height, space->by,
+                    (unsigned long long)capacity, (unsigned long long)space->bound);
+}
+
+static enum psc_status pack_boxes(struct psc_analysis *a, const struct psc_analysis_options *options,
+                                  struct psc_error *reterr)
+{
+    const struct psc_box_set *set = a->phase->boxes;
+    const char *name = options->planner ? options->planner->name : "optimal";
+    const struct psc_packer *packer = psc_packer_find(name);
+    struct psc_offsets_problem problem = set->problem;
+    struct psc_offsets *packed = psc_arena_alloc(&a->arena, 1, sizeof *packed);
+    uint64_t capacity = options->plan.capacity ? options->plan.capacity : PSC_CAPACITY_NONE;
+    enum psc_status status;
+    if (!packer)
+        return psc_fail(reterr, PSC_ERR_USAGE, "the planner %s plans graphs, this phase is a list of boxes: best-fit, "
+                        "linear-scan, greedy-size, greedy-breadth and optimal pack them", name);
+    if (!packed)
+        return psc_fail_nomem(reterr);
+    problem.align = options->plan.align;
+    problem.capacity = &capacity;
+    status = psc_offsets_pack(&a->arena, &problem, packer, &options->plan.budget, packed, reterr);
+    if (!status && !packed->spaces[0].fits)
+        status = refuse_capacity(&packed->spaces[0], capacity, reterr);
+    if (status)
+        return status;
+    a->packed = packed;
+    a->packer = packer->name;
+    a->origin = "Packed here";
+    return psc_box_set_story(&a->arena, set, packed, &a->story, reterr);
+}
+
 /* Where the plan comes from, in the order of who wins. */
 static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analysis_options *options,
                                  struct psc_error *reterr)
@@ -57,8 +98,16 @@ static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analys
         a->origin = "Plan from a file";
         return psc_plan_from_foreign(&a->arena, phase->graph, options->foreign, &a->plan, reterr);
     }
+    if (phase->boxes) {
+        a->packed = &phase->boxes->packed;
+        a->packer = phase->boxes->packed.spaces[0].by;
+        if (options->replan)
+            return pack_boxes(a, options, reterr);
+    }
     if (!options->replan && phase->story) {
-        a->origin = "Events of the file";
+        bool filed = a->packed && !strcmp(a->packer, "the file");
+        a->origin = filed ? "Boxes and offsets of the file"
+                    : phase->boxes ? "Boxes of the file, packed when it was opened" : "Events of the file";
         a->story = phase->story;
         a->plan = phase->plan;
         return psc_story_check(phase->story, reterr);

@@ -1,7 +1,8 @@
 /* core/debug/analysis.h: one phase, looked at from all sides: plan, story, findings, history.
  *
  * The command line and the window ask the same question through this one door, so they cannot disagree:
- * take the file's own events or plan unless a planner is asked for, lower, check, index.
+ * take the file's own events or plan unless a planner is asked for, lower, check, index. A phase that is a list of boxes
+ * has no graph: planners of arenas pack the boxes.
  * Ownership: everything lives in analysis->arena; the phase is borrowed and must outlive it.
  */
 #ifndef PSC_CORE_DEBUG_ANALYSIS_H
@@ -10,6 +11,7 @@
 #include "core/debug/check.h"
 #include "core/debug/history.h"
 #include "core/debug/records.h"
+#include "core/plan/offsets/box-set.h"
 #include "core/plan/plan.h"
 
 struct psc_analysis_options {
@@ -22,6 +24,8 @@ struct psc_analysis {
     struct psc_arena arena;
     const struct psc_phase *phase;
     struct psc_plan *plan;       /* NULL when the story came from the file's events */
+    const struct psc_offsets *packed; /* of a phase that is a list of boxes: where they lie; else NULL */
+    const char *packer;          /* who packed them */
     struct psc_story *story;     /* NULL when the phase has no graph and no events */
     struct psc_history *history; /* NULL with story */
     struct psc_check check;
