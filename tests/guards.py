@@ -18,7 +18,8 @@ MAY_INCLUDE = {
     'core/event': EVENT,
     'core/doc': DOC,
     'core/model': DOC + ['core/model'],
-    'core/plan': DOC + ['core/plan'],
+    'core/candela': EVENT + ['core/candela'],
+    'core/plan': DOC + ['core/candela', 'core/plan'],
     'core/run': DOC + ['core/model', 'core/plan', 'core/run', 'core/debug'],
     'core/debug': ['core'],
     'backends': EVENT + ['core/run/backend.h', 'core/model/blocks.h', 'core/model/weight.h', 'core/plan/kv-format.h', 'backends'],
@@ -161,6 +162,10 @@ def main():
     reached = closure(files, edges, BLIND)
     check('checker and history reach nothing above events',
           [how for path, how in sorted(reached.items()) if not under(path, BLIND_MAY_REACH)])
+
+    reached = closure(files, edges, ['core/candela/exec.c', 'core/candela/kernels.c'])
+    check('the executor of lazy plans reaches no alias map',
+          [how for path, how in sorted(reached.items()) if path in ('core/candela/alias.h', 'core/candela/claims.h')])
 
     heap = []
     for path, text in sorted(files.items()):

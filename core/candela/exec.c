@@ -1,0 +1,219 @@
+#include "core/candela/exec.h"
+
+#include "core/base/mem.h"
+#include "core/candela/kernels.h"
+#include "core/candela/skeleton.h"
+
+#include <string.h>
+
+struct executing {
+    const struct psc_candela_plan *plan;
+    const struct psc_candela_run *how;
+    struct psc_handle *live; /* [id_n] */
+    struct psc_handle *inputs; /* of the present step; borrowed from live */
+    struct psc_store *arena;
+    struct psc_candela_failure *failure;
+    struct psc_error *reterr;
+    uint32_t at;
+};
+
+static enum psc_status mishap(struct executing *x, enum psc_mishap what, uint32_t id, const char *sentence)
+{
+    const struct psc_candela_step *step = x->at < x->plan->n ? &x->plan->steps[x->at] : NULL;
+    const char *other = "another tensor";
+    for (uint32_t p = 0; p < x->plan->n; p++)
+        if (x->plan->steps[p].id == id)
+            other = x->plan->steps[p].name;
+    *x->failure = (struct psc_candela_failure){what, x->at, id};
+    return psc_fail(x->reterr, PSC_ERR_RUN, "step %u, %s: %s: %s (node %u)", x->at, step ? step->name : "the end", sentence,
+                    other, id);
+}
+
+static void drop(struct executing *x, uint32_t id)
+{
+    psc_store_unref(x->live[id].store);
+    x->live[id].store = NULL;
+}
+
+/* The store is given to the entry. */
+static void put(struct executing *x, uint32_t id, struct psc_store *store, const struct psc_layout *layout)
+{
+    drop(x, id);
+    x->live[id] = (struct psc_handle){store, *layout};
+}
+
+static struct psc_store *share(struct psc_store *store)
+{
+    store->refs++;
+    return store;
+}
+
+static enum psc_status fresh(struct executing *x, const struct psc_candela_step *step, struct psc_store *store)
+{
+    if (!store)
+        return psc_fail_nomem(x->reterr);
+    bool fine = psc_kernel_fresh(step, x->inputs, store->at, store->len, x->plan->options.faults);
+    put(x, step->id, store, &step->layout);
+    return fine ? PSC_OK : mishap(x, PSC_MISHAP_BOUNDS, step->id, "its kernel leaves the bytes it was given");
+}
+
+/* The bytes of another id; nobody else may hold them. */
+static enum psc_status use_slot(struct executing *x, const struct psc_candela_step *step)
+{
+    struct psc_store *store = x->live[step->take].store;
+    if (!store)
+        return mishap(x, PSC_MISHAP_MISSING, step->take, "it takes a buffer that is gone");
+    x->live[step->take].store = NULL;
+    if (store->refs != 1) {
+        psc_store_unref(store);
+        return mishap(x, PSC_MISHAP_SHARED, step->take, "it takes a buffer that somebody still holds");
+    }
+    return fresh(x, step, store);
+}
+
+static enum psc_status in_place(struct executing *x, const struct psc_candela_step *step)
+{
+    struct psc_handle target = x->live[step->inputs[step->operand]];
+    x->live[step->inputs[step->operand]].store = NULL;
+    if (step->parent != PSC_NONE)
+        drop(x, step->parent);
+    enum psc_status status = PSC_OK;
+    if (target.store->refs != 1)
+        status = mishap(x, PSC_MISHAP_SHARED, step->inputs[step->operand], "it writes over bytes that somebody still holds");
+    for (uint32_t k = 0; !status && k < step->input_n; k++)
+        if (k != step->operand && !x->live[step->inputs[k]].store)
+            status = mishap(x, PSC_MISHAP_SHARED, step->inputs[k], "both operands are the bytes it writes over");
+    if (!status && !psc_kernel_in_place(step, x->inputs, step->operand, x->plan->options.faults))
+        status = mishap(x, PSC_MISHAP_BOUNDS, step->id, "its kernel leaves the bytes it was given");
+    struct psc_layout layout = step->layout;
+    layout.offset = target.layout.offset;
+    put(x, step->id, target.store, &layout);
+    return status;
+}
+
+static enum psc_status reference(struct executing *x, const struct psc_candela_step *step)
+{
+    const struct psc_handle *from = &x->inputs[step->operand];
+    struct psc_layout layout = step->layout;
+    layout.offset = from->layout.offset + step->shift;
+    put(x, step->id, share(from->store), &layout);
+    return PSC_OK;
+}
+
+static enum psc_status baked(struct executing *x, const struct psc_candela_step *step)
+{
+    struct psc_handle result;
+    if (x->how->depth >= PSC_BAKED_MAX)
+        return psc_fail(x->reterr, PSC_ERR_TOO_BIG, "plans stand inside plans more than %u deep", PSC_BAKED_MAX);
+    enum psc_status status =
+        psc_skeleton_run(step->baked, x->inputs, step->input_n, x->how->depth + 1, &result, x->reterr);
+    if (!status)
+        put(x, step->id, result.store, &result.layout);
+    return status;
+}
+
+static enum psc_status carry_out(struct executing *x, const struct psc_candela_step *step)
+{
+    switch (step->how) {
+    case PSC_HOW_LEAF: {
+        struct psc_store *store = psc_store_borrow(step->data, step->len);
+        if (!store)
+            return psc_fail_nomem(x->reterr);
+        put(x, step->id, store, &step->layout);
+        return PSC_OK;
+    }
+    case PSC_HOW_CACHE_HIT:
+        put(x, step->id, share(step->cell->store), &step->cell->layout);
+        return PSC_OK;
+    case PSC_HOW_ALLOCATE: return fresh(x, step, psc_store_new(step->len));
+    case PSC_HOW_REGION: return fresh(x, step, psc_store_part(x->arena, step->offset, step->len));
+    case PSC_HOW_USE_SLOT: return use_slot(x, step);
+    case PSC_HOW_IN_PLACE: return in_place(x, step);
+    case PSC_HOW_BAKED: return baked(x, step);
+    default: return reference(x, step);
+    }
+}
+
+static enum psc_status gather(struct executing *x, const struct psc_candela_step *step)
+{
+    for (uint32_t k = 0; k < step->input_n; k++) {
+        x->inputs[k] = x->live[step->inputs[k]];
+        if (!x->inputs[k].store)
+            return mishap(x, PSC_MISHAP_MISSING, step->inputs[k], "it reads a tensor that has no buffer");
+    }
+    return PSC_OK;
+}
+
+static enum psc_status run_step(struct executing *x)
+{
+    const struct psc_candela_step *step = &x->plan->steps[x->at];
+    const struct psc_candela_watch *watch = x->how->watch;
+    enum psc_status status = gather(x, step);
+    if (status)
+        return status;
+    if (watch && watch->before)
+        watch->before(watch->ctx, step, x->inputs);
+    status = carry_out(x, step);
+    if (status)
+        return status;
+    if (step->cell && !step->cell->store && !x->how->dry) {
+        step->cell->layout = x->live[step->id].layout;
+        step->cell->store = share(x->live[step->id].store);
+    }
+    if (watch && watch->after)
+        watch->after(watch->ctx, step, &x->live[step->id]);
+    for (uint32_t k = 0; k < step->dealloc_n; k++)
+        drop(x, step->dealloc[k]);
+    return PSC_OK;
+}
+
+static enum psc_status prepare(struct executing *x)
+{
+    const struct psc_candela_plan *plan = x->plan;
+    uint32_t most = 0;
+    for (uint32_t p = 0; p < plan->n; p++)
+        most = plan->steps[p].input_n > most ? plan->steps[p].input_n : most;
+    x->live = psc_alloc0(plan->id_n, sizeof *x->live);
+    x->inputs = psc_alloc((most + (size_t)1) * sizeof *x->inputs);
+    if (plan->arena_len)
+        x->arena = psc_store_new(plan->arena_len);
+    if (!x->live || !x->inputs || (plan->arena_len && !x->arena))
+        return psc_fail_nomem(x->reterr);
+    if (x->how->external_n != plan->external_n)
+        return psc_fail(x->reterr, PSC_ERR_USAGE, "the plan asks for %u inputs, %u were given", plan->external_n,
+                        x->how->external_n);
+    for (uint32_t k = 0; k < plan->external_n; k++)
+        put(x, plan->externals[k], share(x->how->externals[k].store), &x->how->externals[k].layout);
+    return PSC_OK;
+}
+
+enum psc_status psc_candela_execute(const struct psc_candela_plan *plan, const struct psc_candela_run *how,
+                                    struct psc_handle *ret, struct psc_candela_failure *failure, struct psc_error *reterr)
+{
+    struct psc_candela_failure none;
+    struct executing x = {.plan = plan, .how = how, .failure = failure ? failure : &none, .reterr = reterr};
+    *x.failure = (struct psc_candela_failure){.id = PSC_NONE};
+    enum psc_status status = prepare(&x);
+    for (; !status && x.at < plan->n; x.at++)
+        if ((status = run_step(&x)))
+            break;
+    if (!status && !x.live[plan->root].store)
+        status = mishap(&x, PSC_MISHAP_ROOT, plan->root, "the result has no buffer");
+    if (!status) {
+        *ret = x.live[plan->root];
+        x.live[plan->root].store = NULL;
+    }
+    for (uint32_t id = 0; x.live && id < plan->id_n; id++)
+        psc_store_unref(x.live[id].store);
+    psc_store_unref(x.arena);
+    psc_free(x.live);
+    psc_free(x.inputs);
+    return status;
+}
+
+void psc_handle_read(const struct psc_handle *handle, float *to)
+{
+    uint64_t n = psc_layout_len(&handle->layout);
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = handle->store->at[psc_layout_at(&handle->layout, i)];
+}

@@ -1,0 +1,26 @@
+/* core/candela/parse.h: expressions as a person types them.
+ *
+ *     # lines or ';' end a statement, '#' begins a remark; the last statement is the root
+ *     b = [[1, 2], [3, 4]]
+ *     t = transpose(b)
+ *     as_contiguous(t) + (t + 1)
+ *
+ * Operators: + - * / with the usual precedence, a minus sign, parentheses. A number beside a tensor is a scalar step.
+ * Tensors: [1, 2] and [[1, 2], [3, 4]]; arange(6), ones(2, 3), zeros(4). A name that was given nothing is an edge of four
+ * elements: the first 1 2 3 4, the second 10 20 30 40, and so on by tens.
+ * Functions: as_contiguous, transpose (x) or (x, axis, axis), view(x, dims...), slice(x, from, to[, axis]),
+ * broadcast(x, dims...), cache, matmul(a, b), sum, noop. Operands of + - * / that differ in shape are broadcast.
+ * Names may be used again: `x = x + 1` reads the old x.
+ */
+#ifndef PSC_CORE_CANDELA_PARSE_H
+#define PSC_CORE_CANDELA_PARSE_H
+
+#include "core/candela/lazy.h"
+
+#define PSC_LAZY_TEXT_MAX (UINT64_C(1) << 24) /* bytes */
+
+/* PSC_ERR_PARSE with line, column and byte; PSC_ERR_GRAPH for shapes that do not fit, with the line in the sentence. */
+enum psc_status psc_lazy_parse(struct psc_lazy *l, const char *text, size_t n, uint32_t *ret_root,
+                               struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,68 @@
+#include "core/candela/skeleton.h"
+
+#include "core/base/mem.h"
+#include "core/candela/planner.h"
+
+struct psc_skeleton {
+    struct psc_arena arena;
+    const struct psc_lazy *l;
+    struct psc_candela_plan *plan;
+    struct psc_layout result;
+};
+
+enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
+                                 struct psc_skeleton **ret, struct psc_error *reterr)
+{
+    struct psc_skeleton *s = psc_alloc0(1, sizeof *s);
+    if (!s)
+        return psc_fail_nomem(reterr);
+    s->l = l;
+    enum psc_status status = psc_candela_plan(&s->arena, l, root, options, &s->plan, reterr);
+    if (status) {
+        psc_skeleton_free(s);
+        return status;
+    }
+    s->result = l->nodes[s->plan->root].layout;
+    for (uint32_t p = 0; p < s->plan->n; p++)
+        if (s->plan->steps[p].id == s->plan->root)
+            s->result = s->plan->steps[p].layout;
+    *ret = s;
+    return PSC_OK;
+}
+
+void psc_skeleton_free(struct psc_skeleton *s)
+{
+    if (!s)
+        return;
+    psc_arena_release(&s->arena);
+    psc_free(s);
+}
+
+const struct psc_candela_plan *psc_skeleton_plan(const struct psc_skeleton *s)
+{
+    return s->plan;
+}
+
+const struct psc_layout *psc_skeleton_result(const struct psc_skeleton *s)
+{
+    return &s->result;
+}
+
+enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
+                                 struct psc_handle *ret, struct psc_error *reterr)
+{
+    const struct psc_candela_plan *plan = s->plan;
+    struct psc_candela_run how = {.externals = inputs, .external_n = n, .dry = true, .depth = depth};
+    bool looks = !(plan->options.faults & PSC_CANDELA_BIT(PSC_CANDELA_B22));
+    char want[96], got[96];
+    if (n != plan->external_n)
+        return psc_fail(reterr, PSC_ERR_USAGE, "the skeleton has %u slots, %u inputs were given", plan->external_n, n);
+    for (uint32_t k = 0; looks && k < n; k++) {
+        const struct psc_lazy_node *slot = &s->l->nodes[plan->externals[k]];
+        if (!psc_layout_equal(&slot->layout, &inputs[k].layout))
+            return psc_fail(reterr, PSC_ERR_USAGE, "input %u: slot %s is %s, what was given is %s or lies otherwise", k,
+                            slot->name, psc_layout_text(&slot->layout, want, sizeof want),
+                            psc_layout_text(&inputs[k].layout, got, sizeof got));
+    }
+    return psc_candela_execute(plan, &how, ret, NULL, reterr);
+}

@@ -1,0 +1,23 @@
+/* core/candela/skeleton.h: a plan that is made once and run many times, over inputs that come each time.
+ *
+ * The expression has slots (psc_lazy_slot) where inputs go. Inputs are bound by position, in the order in which planning
+ * reached the slots (psc_skeleton_slots). A skeleton may stand in another expression as one node (psc_lazy_baked).
+ */
+#ifndef PSC_CORE_CANDELA_SKELETON_H
+#define PSC_CORE_CANDELA_SKELETON_H
+
+#include "core/candela/exec.h"
+
+struct psc_skeleton;
+/* l is borrowed and must outlive the skeleton, unchanged. */
+enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
+                                 struct psc_skeleton **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_skeleton_free(struct psc_skeleton *s); /* NULL is fine */
+const struct psc_candela_plan *psc_skeleton_plan(const struct psc_skeleton *s);
+/* Layout of the result. */
+const struct psc_layout *psc_skeleton_result(const struct psc_skeleton *s);
+/* PSC_ERR_USAGE: another number of inputs than slots, or an input whose layout is not its slot's. */
+enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
+                                 struct psc_handle *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,103 @@
+#include "core/candela/sort.h"
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+#include <string.h>
+
+enum { NEW, ENTERED, LISTED };
+
+struct visit {
+    uint32_t id;
+    bool exits;
+};
+struct sorting {
+    const struct psc_lazy *l;
+    struct visit *stack; /* heap */
+    size_t n, cap;
+    uint8_t *state;
+};
+
+static bool push(struct sorting *s, uint32_t id, bool exits)
+{
+    if (!psc_grow(&s->stack, s->n + 1, &s->cap, sizeof *s->stack))
+        return false;
+    s->stack[s->n++] = (struct visit){id, exits};
+    return true;
+}
+
+static bool is_leaf(const struct psc_lazy_node *node)
+{
+    return node->kind == PSC_LAZY_EDGE || node->kind == PSC_LAZY_SLOT ||
+           (node->kind == PSC_LAZY_CACHE && node->cell->store);
+}
+
+/* What is entered and not yet listed is the path from the root to here. */
+static enum psc_status cycle(const struct sorting *s, uint32_t root, uint32_t id, struct psc_error *reterr)
+{
+    struct psc_text path = {0};
+    bool inside = id == root;
+    if (inside)
+        psc_text_addf(&path, "%s -> ", s->l->nodes[root].name);
+    for (size_t i = 0; i < s->n && path.n < 300; i++) {
+        inside = inside || (s->stack[i].exits && s->stack[i].id == id);
+        if (inside && s->stack[i].exits)
+            psc_text_addf(&path, "%s -> ", s->l->nodes[s->stack[i].id].name);
+    }
+    psc_text_add(&path, s->l->nodes[id].name);
+    enum psc_status status = path.failed ? psc_fail_nomem(reterr)
+                                         : psc_fail(reterr, PSC_ERR_GRAPH, "the expression has a cycle, each reads the "
+                                                    "next: %s", psc_text_str(&path));
+    psc_text_release(&path);
+    return status;
+}
+
+static enum psc_status visit(struct sorting *s, uint32_t root, uint32_t *order, uint32_t *n, struct psc_error *reterr)
+{
+    while (s->n) {
+        struct visit v = s->stack[--s->n];
+        const struct psc_lazy_node *node = &s->l->nodes[v.id];
+        if (v.exits) {
+            s->state[v.id] = LISTED;
+            order[(*n)++] = v.id;
+            continue;
+        }
+        if (s->state[v.id] == ENTERED)
+            return cycle(s, root, v.id, reterr);
+        if (s->state[v.id] == LISTED)
+            continue;
+        s->state[v.id] = ENTERED;
+        if (!push(s, v.id, true))
+            return psc_fail_nomem(reterr);
+        for (uint32_t k = is_leaf(node) ? 0 : node->input_n; k-- > 0;)
+            if (!push(s, node->inputs[k], false))
+                return psc_fail_nomem(reterr);
+    }
+    return PSC_OK;
+}
+
+enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
+                              uint32_t *ret_n, struct psc_error *reterr)
+{
+    struct sorting s = {.l = l};
+    const struct psc_lazy_node *node = &l->nodes[root];
+    uint32_t *order = psc_arena_alloc(arena, l->n, sizeof *order), n = 0;
+    enum psc_status status = PSC_OK;
+    s.state = psc_alloc0(l->n, sizeof *s.state);
+    if (!order || !s.state)
+        status = psc_fail_nomem(reterr);
+    if (!status)
+        s.state[root] = ENTERED;
+    for (uint32_t k = 0; !status && !is_leaf(node) && k < node->input_n; k++)
+        if (!push(&s, node->inputs[k], false))
+            status = psc_fail_nomem(reterr);
+    if (!status)
+        status = visit(&s, root, order, &n, reterr);
+    psc_free(s.stack);
+    psc_free(s.state);
+    if (status)
+        return status;
+    *ret = order;
+    *ret_n = n;
+    return PSC_OK;
+}

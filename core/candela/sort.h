@@ -1,0 +1,18 @@
+/* core/candela/sort.h: the order in which candela visits an expression.
+ *
+ *     z = x + y, x = a + b, y = b + c         z the root:  b c y a x (z)      z inside:  a b x c y z
+ *
+ * Post-order with a stack of its own. The root is not listed; its inputs are visited last-first, those of every other
+ * node first-first. A filled cache is a leaf: what is behind it does not appear. A node that is reached while it is being
+ * entered closes a cycle: PSC_ERR_GRAPH, "a -> b -> a" in the sentence.
+ */
+#ifndef PSC_CORE_CANDELA_SORT_H
+#define PSC_CORE_CANDELA_SORT_H
+
+#include "core/candela/lazy.h"
+
+/* ret[n] in the arena. O(nodes + edges). */
+enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
+                              uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,51 @@
+#include "core/candela/store.h"
+
+#include "core/base/mem.h"
+
+enum { ALIGN = 128 };
+
+static struct psc_store *make(float *at, uint64_t len, struct psc_store *home, void *block)
+{
+    struct psc_store *store = psc_alloc0(1, sizeof *store);
+    if (store)
+        *store = (struct psc_store){at, block, len, 1, home};
+    return store;
+}
+
+struct psc_store *psc_store_new(uint64_t len)
+{
+    uint64_t bytes;
+    if (!psc_mul_u64(len, sizeof(float), &bytes) || !psc_add_u64(bytes, ALIGN, &bytes) || bytes > SIZE_MAX)
+        return NULL;
+    char *block = psc_alloc((size_t)bytes);
+    if (!block)
+        return NULL;
+    size_t past = (uintptr_t)block % ALIGN;
+    struct psc_store *store = make((float *)(void *)(block + (past ? ALIGN - past : 0)), len, NULL, block);
+    if (!store)
+        psc_free(block);
+    return store;
+}
+
+struct psc_store *psc_store_borrow(float *at, uint64_t len)
+{
+    return make(at, len, NULL, NULL);
+}
+
+struct psc_store *psc_store_part(struct psc_store *home, uint64_t offset, uint64_t len)
+{
+    struct psc_store *store = make(home->at + offset, len, home, NULL);
+    if (store)
+        home->refs++;
+    return store;
+}
+
+void psc_store_unref(struct psc_store *store)
+{
+    while (store && !--store->refs) {
+        struct psc_store *home = store->home;
+        psc_free(store->block);
+        psc_free(store);
+        store = home;
+    }
+}

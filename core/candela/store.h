@@ -1,0 +1,28 @@
+/* core/candela/store.h: bytes that several lazy tensors may share, counted.
+ *
+ * A handle is a store and a layout. Part of an arena: a store of its own whose `home` is the arena's store, so that sharing
+ * is counted for each region by itself.
+ */
+#ifndef PSC_CORE_CANDELA_STORE_H
+#define PSC_CORE_CANDELA_STORE_H
+
+#include "core/candela/layout.h"
+
+struct psc_store {
+    float *at;              /* a multiple of 128 bytes when it is our own */
+    void *block;            /* owned; NULL for what was borrowed or is part of a home */
+    uint64_t len;           /* elements */
+    uint32_t refs;
+    struct psc_store *home; /* counted */
+};
+struct psc_handle {
+    struct psc_store *store; /* counted */
+    struct psc_layout layout;
+};
+
+struct psc_store *psc_store_new(uint64_t len);                    /* NULL when out of memory; refs 1, not zeroed */
+struct psc_store *psc_store_borrow(float *at, uint64_t len);      /* the caller's bytes */
+struct psc_store *psc_store_part(struct psc_store *home, uint64_t offset, uint64_t len);
+void psc_store_unref(struct psc_store *store);                    /* NULL is fine */
+
+#endif

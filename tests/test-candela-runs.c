@@ -1,0 +1,355 @@
+/* candela's planner: caches, identity, skeletons, random expressions against direct evaluation, out of memory. */
+#include "core/base/hash.h"
+#include "core/candela/parse.h"
+#include "core/candela/skeleton.h"
+#include "tests/lazy-run.h"
+#include "tests/util.h"
+
+#include <string.h>
+
+/* Slots as a plain list that is scanned: the first of the length whose end is past. Returns how often one was taken. */
+static unsigned scan_slots(const struct psc_candela_plan *plan)
+{
+    int32_t *end = g_new(int32_t, plan->slot_n + 1);
+    uint32_t n = 0;
+    unsigned taken = 0;
+    for (uint32_t p = 0; p < plan->n; p++) {
+        const struct psc_candela_step *step = &plan->steps[p];
+        uint32_t first = 0;
+        while (first < n && !(plan->slots[first].len == step->len && end[first] != PSC_CANDELA_EVER && end[first] < (int32_t)p))
+            first++;
+        if (step->how == PSC_HOW_USE_SLOT || step->how == PSC_HOW_ALLOCATE)
+            g_assert_cmpuint(step->slot, ==, first);
+        if (step->how == PSC_HOW_ALLOCATE)
+            g_assert_cmpuint(step->slot, ==, n++);
+        taken += step->how == PSC_HOW_USE_SLOT;
+        if (step->how == PSC_HOW_REFERENCE_SLOT)
+            end[step->slot] = step->cell || step->end < 0 || end[step->slot] < 0 ? PSC_CANDELA_EVER
+                              : step->end > end[step->slot]                     ? step->end
+                                                                                : end[step->slot];
+        else if (step->slot != PSC_NONE)
+            end[step->slot] = step->end;
+    }
+    g_assert_cmpuint(n, ==, plan->slot_n);
+    g_free(end);
+    return taken;
+}
+
+/* ---- caches and identity ------------------------------------------------------------------------------------ */
+
+static void test_cache_is_kept(void)
+{
+    struct psc_lazy l;
+    struct outcome first = {0}, second = {0}, other = {0};
+    struct psc_candela_options options = {0};
+    psc_lazy_init(&l);
+    float data[4] = {0, 1, 2, 3};
+    uint32_t x = psc_lazy_edge(&l, "x", 1, (uint64_t[]){4}, data), y = psc_lazy_scalar(&l, "y", x, '+', 1);
+    uint32_t c = psc_lazy_cache(&l, "c", y), twice = psc_lazy_scalar(&l, "twice", c, '*', 20);
+    uint32_t more = psc_lazy_scalar(&l, "more", c, '+', 10);
+    g_assert_null(l.nodes[c].cell->store);
+    g_assert_cmpint(run_on(&l, twice, &options, &first), ==, PSC_OK);
+    struct psc_store *kept = l.nodes[c].cell->store;
+    g_assert_nonnull(kept);
+    g_assert_cmpfloat(first.values[0], ==, 20);
+    g_assert_cmpint(run_on(&l, more, &options, &second), ==, PSC_OK);
+    g_assert_cmpfloat(second.values[0], ==, 11);
+    g_assert_true(l.nodes[c].cell->store == kept);
+    l.nodes[x].data[0] = 100; /* what is behind a filled cache is not looked at */
+    g_assert_cmpint(run_on(&l, more, &options, &other), ==, PSC_OK);
+    g_assert_cmpfloat(other.values[0], ==, 11);
+    psc_lazy_forget(&l, c);
+    g_assert_cmpint(run_on(&l, more, &options, &other), ==, PSC_OK);
+    g_assert_cmpfloat(other.values[0], ==, 111);
+    psc_lazy_release(&l);
+}
+
+static uint32_t steps_called(const struct psc_candela_plan *plan, enum psc_lazy_op op, enum psc_how how)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < plan->n; p++)
+        n += plan->steps[p].op == op && plan->steps[p].how == how && plan->steps[p].input_n;
+    return n;
+}
+
+/* A packer whose result nobody keeps packs at each call; one that a cache keeps does so once, in either order. */
+static void test_packers(void)
+{
+    static const char *const texts[] = {
+        "t=transpose([[1,2],[3,4]]); k=cache(as_contiguous(t)); p=as_contiguous(t); (k*1)+(p*2)",
+        "t=transpose([[1,2],[3,4]]); k=cache(as_contiguous(t)); p=as_contiguous(t); (p*2)+(k*1)",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        struct psc_lazy l;
+        struct psc_arena arena = {0};
+        struct psc_candela_options options = {0};
+        bool ephemeral = i == 2;
+        const char *text = ephemeral ? "as_contiguous(transpose([[1,2],[3,4]]))*3" : texts[i];
+        struct psc_candela_plan *plan = plan_text(&l, &arena, text, &options), *again;
+        struct outcome out = {0};
+        uint32_t root = (uint32_t)l.n - 1, cache = PSC_NONE;
+        for (uint32_t id = 0; id < l.n; id++)
+            if (l.nodes[id].kind == PSC_LAZY_CACHE)
+                cache = id;
+        g_assert_cmpuint(steps_called(plan, PSC_LAZY_AS_CONTIGUOUS, PSC_HOW_ALLOCATE), ==, 1);
+        struct psc_store *kept = NULL;
+        for (int call = 0; call < 2; call++) {
+            g_assert_cmpint(run_on(&l, root, &options, &out), ==, PSC_OK);
+            char *values = spell(&out);
+            g_assert_cmpstr(values, ==, ephemeral ? "3 9 6 12" : "3 9 6 12");
+            g_free(values);
+            if (!ephemeral && call)
+                g_assert_true(l.nodes[cache].cell->store == kept);
+            kept = ephemeral ? NULL : l.nodes[cache].cell->store;
+        }
+        g_assert_cmpint(psc_candela_plan(&arena, &l, root, &options, &again, NULL), ==, PSC_OK);
+        if (ephemeral)
+            g_assert_cmpuint(steps_called(again, PSC_LAZY_AS_CONTIGUOUS, PSC_HOW_ALLOCATE), ==, 1);
+        psc_arena_release(&arena);
+        psc_lazy_release(&l);
+    }
+}
+
+static void test_identity(void)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    struct psc_candela_plan *plan =
+        plan_text(&l, &arena, "x=[1,2,3,4]; y=[1,2,3,4]; p=sum(x+1); q=sum(x+1); matmul(view(x+1,2,2),view(x+1,2,2))+view(y+0,2,2)",
+                  &(struct psc_candela_options){0});
+    uint32_t leaves = 0, sums = 0;
+    for (uint32_t p = 0; p < plan->n; p++) {
+        leaves += plan->steps[p].how == PSC_HOW_LEAF;
+        sums += plan->steps[p].op == PSC_LAZY_SCALAR && plan->steps[p].slot != PSC_NONE;
+    }
+    g_assert_cmpuint(leaves, ==, 2);
+    g_assert_cmpuint(sums, ==, 3);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
+static void test_result_shares_the_edge(void)
+{
+    static const char *const texts[] = {"transpose(transpose([[1,2],[3,4]]))", "transpose(slice([[1,2],[3,4]],0,1))",
+                                        "broadcast([[1,2]],3,2)"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        struct psc_lazy l;
+        struct psc_arena arena = {0};
+        struct psc_handle result;
+        struct psc_candela_plan *plan = plan_text(&l, &arena, texts[i], &(struct psc_candela_options){0});
+        g_assert_cmpint(psc_candela_execute(plan, &(struct psc_candela_run){0}, &result, NULL, NULL), ==, PSC_OK);
+        g_assert_true(result.store->at == l.nodes[0].data);
+        psc_store_unref(result.store);
+        psc_arena_release(&arena);
+        psc_lazy_release(&l);
+    }
+}
+
+static void test_report(void)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    struct psc_candela_memory right, wrong;
+    const char *text = "t=matmul(ones(8,8),ones(8,8)); x=t*2; s=sum(x); u=matmul(ones(9,9),ones(9,9)); (view(s,1,1)+0)*sum(u)";
+    struct psc_candela_options options = {0};
+    struct psc_candela_plan *plan = plan_text(&l, &arena, text, &options);
+    g_assert_cmpint(psc_candela_report(plan, &right, NULL), ==, PSC_OK);
+    plan->options.faults = BIT(CL3);
+    g_assert_cmpint(psc_candela_report(plan, &wrong, NULL), ==, PSC_OK);
+    g_assert_cmpuint(wrong.peak, >=, right.peak);
+    g_assert_cmpuint(right.total, ==, wrong.total);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
+/* ---- skeletons ----------------------------------------------------------------------------------------------- */
+
+static struct psc_handle given(float *data, uint32_t n)
+{
+    struct psc_handle h = {.store = psc_store_borrow(data, n)};
+    g_assert_nonnull(h.store);
+    g_assert_cmpint(psc_layout_packed(1, (uint64_t[]){n}, &h.layout, NULL), ==, PSC_OK);
+    return h;
+}
+
+static void test_skeleton(void)
+{
+    static const enum psc_generation generations[] = {PSC_GEN_HARDENED, PSC_GEN_ARENA};
+    for (size_t g = 0; g < 2; g++) {
+        struct psc_candela_options options = {.generation = generations[g]};
+        struct psc_lazy l, outer;
+        struct psc_skeleton *s, *o;
+        struct psc_layout four;
+        struct psc_error error = {0};
+        float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8}, got[4];
+        g_assert_cmpint(psc_layout_packed(1, (uint64_t[]){4}, &four, NULL), ==, PSC_OK);
+        psc_lazy_init(&l);
+        uint32_t x = psc_lazy_slot(&l, "x", &four), y = psc_lazy_slot(&l, "y", &four);
+        uint32_t sum = psc_lazy_binary(&l, "sum", PSC_LAZY_ADD, x, y);
+        uint32_t root = psc_lazy_binary(&l, "root", PSC_LAZY_MUL, psc_lazy_scalar(&l, "d", sum, '*', 2), sum);
+        g_assert_cmpint(psc_skeleton_new(&l, root, &options, &s, &error), ==, PSC_OK);
+        g_assert_cmpuint(psc_skeleton_plan(s)->external_n, ==, 2);
+        struct psc_handle in[2] = {given(a, 4), given(b, 4)}, out;
+        for (int again = 0; again < 3; again++) {
+            a[0] = (float)again;
+            g_assert_cmpint(psc_skeleton_run(s, in, 2, 0, &out, &error), ==, PSC_OK);
+            psc_handle_read(&out, got);
+            g_assert_cmpfloat(got[0], ==, 2 * (again + 5) * (again + 5));
+            psc_store_unref(out.store);
+        }
+        g_assert_cmpint(psc_skeleton_run(s, in, 1, 0, &out, &error), ==, PSC_ERR_USAGE);
+        g_assert_nonnull(strstr(error.text, "2 slots, 1 inputs"));
+        struct psc_handle short_one[2] = {in[0], in[1]};
+        short_one[1].layout.shape[0] = 3;
+        g_assert_cmpint(psc_skeleton_run(s, short_one, 2, 0, &out, &error), ==, PSC_ERR_USAGE);
+        g_assert_nonnull(strstr(error.text, "slot y is 4, what was given is 3"));
+        /* composed: the same numbers from inside another expression */
+        psc_lazy_init(&outer);
+        a[0] = 1;
+        uint32_t e = psc_lazy_edge(&outer, "e", 1, (uint64_t[]){4}, a), f = psc_lazy_edge(&outer, "f", 1, (uint64_t[]){4}, b);
+        uint32_t baked = psc_lazy_baked(&outer, "baked", s, psc_skeleton_result(s), (uint32_t[]){e, f}, 2);
+        uint32_t top = psc_lazy_scalar(&outer, "top", baked, '+', 1);
+        g_assert_cmpint(psc_skeleton_new(&outer, top, &options, &o, &error), ==, PSC_OK);
+        g_assert_cmpint(psc_skeleton_run(o, NULL, 0, 0, &out, &error), ==, PSC_OK);
+        psc_handle_read(&out, got);
+        g_assert_cmpfloat(got[0], ==, 73);
+        psc_store_unref(out.store);
+        psc_store_unref(in[0].store);
+        psc_store_unref(in[1].store);
+        psc_skeleton_free(o);
+        psc_skeleton_free(s);
+        psc_lazy_release(&outer);
+        psc_lazy_release(&l);
+    }
+}
+
+/* ---- random expressions against direct evaluation ---------------------------------------------------------- */
+
+static uint32_t random_lazy(struct psc_lazy *l, uint64_t *state)
+{
+    float data[16];
+    uint64_t shape[2] = {1 + psc_random_next(state) % 3, 1 + psc_random_next(state) % 3};
+    for (int e = 0; e < 2; e++) {
+        for (int i = 0; i < 16; i++)
+            data[i] = (float)(psc_random_next(state) % 7) - 3;
+        psc_lazy_edge(l, NULL, 2, shape, data);
+    }
+    uint32_t steps = 2 + (uint32_t)(psc_random_next(state) % 24);
+    for (uint32_t i = 0; i < steps; i++) {
+        uint32_t n = (uint32_t)l->n, recent = n > 6 && psc_random_next(state) % 3 ? n - 6 : 0;
+        uint32_t x = recent + (uint32_t)(psc_random_next(state) % (n - recent)), y = (uint32_t)(psc_random_next(state) % n);
+        struct psc_layout at = l->nodes[x].layout;
+        struct psc_lazy_arg arg = {.rank = 2, .hi = at.rank ? at.shape[0] : 0};
+        switch (psc_random_next(state) % 11) {
+        case 0: psc_lazy_scalar(l, NULL, x, "+-"[psc_random_next(state) % 2], (float)(psc_random_next(state) % 4)); break;
+        case 1: psc_lazy_scalar(l, NULL, x, '*', -1); break;
+        case 2:
+        case 3:
+            if (psc_layout_same_shape(&at, &l->nodes[y].layout))
+                psc_lazy_binary(l, NULL, psc_random_next(state) % 2 ? PSC_LAZY_ADD : PSC_LAZY_SUB, x, y);
+            break;
+        case 4: psc_lazy_unary(l, NULL, PSC_LAZY_TRANSPOSE, x, NULL); break;
+        case 5: psc_lazy_unary(l, NULL, PSC_LAZY_NOOP, x, NULL); break;
+        case 6: psc_lazy_unary(l, NULL, PSC_LAZY_AS_CONTIGUOUS, x, NULL); break;
+        case 7: psc_lazy_cache(l, NULL, x); break;
+        case 8:
+            arg.shape[0] = 1;
+            arg.shape[1] = psc_layout_len(&at);
+            if (psc_layout_contiguous(&at))
+                psc_lazy_unary(l, NULL, PSC_LAZY_VIEW, x, &arg);
+            break;
+        case 9:
+            arg.lo = arg.hi > 1 ? psc_random_next(state) % 2 : 0;
+            if (at.rank)
+                psc_lazy_unary(l, NULL, PSC_LAZY_SLICE, x, &arg);
+            break;
+        default:
+            if (at.rank == 2 && l->nodes[y].layout.rank == 2 && at.shape[1] == l->nodes[y].layout.shape[0])
+                psc_lazy_matmul(l, NULL, x, y);
+        }
+    }
+    return (uint32_t)l->n - 1;
+}
+
+static void test_random(void)
+{
+    static const enum psc_generation generations[] = {PSC_GEN_HARDENED, PSC_GEN_ARENA};
+    unsigned run = 0, failed = 0, taken = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, test_seed());
+    for (uint64_t round = 0; round < 1500; round++) {
+        struct psc_lazy l;
+        struct psc_arena arena = {0};
+        struct psc_error error = {0};
+        uint64_t state = test_seed() * 1000003 + round;
+        float **values;
+        psc_lazy_init(&l);
+        l.fuse = round % 2;
+        uint32_t root = random_lazy(&l, &state);
+        g_assert_cmpint(psc_lazy_direct(&arena, &l, root, &values, &error), ==, PSC_OK);
+        for (int again = 0; again < 2; again++) {
+            struct psc_candela_options options = {.generation = generations[0]};
+            struct outcome out = {0};
+            struct psc_candela_plan *plan;
+            g_assert_cmpint(psc_candela_plan(&arena, &l, root, &options, &plan, &error), ==, PSC_OK);
+            taken += scan_slots(plan);
+            g_assert_cmpuint(plan->hop_n, ==, 0);
+            if (run_on(&l, root, &options, &out))
+                g_error("round %" G_GUINT64_FORMAT ": %s", round, out.error.text);
+            g_assert_cmpmem(out.values, out.n * sizeof(float), values[root], psc_layout_len(&l.nodes[root].layout) * sizeof(float));
+            run++;
+        }
+        struct outcome out = {0};
+        failed += run_on(&l, root, &(struct psc_candela_options){.generation = generations[1]}, &out) != PSC_OK;
+        psc_arena_release(&arena);
+        psc_lazy_release(&l);
+    }
+    g_assert_cmpuint(run, ==, 3000);
+    g_assert_cmpuint(taken, >, 50);
+    g_assert_cmpuint(failed, <, 1500); /* arena has the latent defects */
+}
+
+/* ---- out of memory ------------------------------------------------------------------------------------------- */
+
+static enum psc_status everything(void *data)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    struct psc_candela_plan *plan;
+    struct psc_handle result;
+    uint32_t root = 0;
+    const char *text = data;
+    struct psc_candela_options options = {.generation = *text == '#' ? PSC_GEN_ARENA : PSC_GEN_HARDENED};
+    psc_lazy_init(&l);
+    enum psc_status status = psc_lazy_parse(&l, text, strlen(text), &root, NULL);
+    if (!status)
+        status = psc_candela_plan(&arena, &l, root, &options, &plan, NULL);
+    if (!status)
+        status = psc_candela_execute(plan, &(struct psc_candela_run){0}, &result, NULL, NULL);
+    if (!status)
+        psc_store_unref(result.store);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+    return status;
+}
+
+static void test_oom(void)
+{
+    char plain[] = "t=transpose([[1,2],[3,4]]); c=cache(as_contiguous(t)); s=t+1; m=matmul(c,s); matmul(m*2-1,m)+c/4";
+    char packed[] = "# arena\nt=transpose([[1,2],[3,4]]); c=as_contiguous(t); s=t+1; m=matmul(c,s); matmul(m*2-1,m)+c";
+    g_assert_cmpuint(test_oom_loop(everything, plain), >, 10);
+    g_assert_cmpuint(test_oom_loop(everything, packed), >, 10);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/candela-runs/cache/what-is-behind-is-computed-once", test_cache_is_kept);
+    g_test_add_func("/candela-runs/cache/packers-pack-again-unless-kept", test_packers);
+    g_test_add_func("/candela-runs/identity/equal-data-is-not-the-same", test_identity);
+    g_test_add_func("/candela-runs/root/a-view-of-an-edge-is-the-edge", test_result_shares_the_edge);
+    g_test_add_func("/candela-runs/memory/frees-on-other-steps-count", test_report);
+    g_test_add_func("/candela-runs/skeleton/runs-again-and-inside-another", test_skeleton);
+    g_test_add_func("/candela-runs/random/as-computed-directly", test_random);
+    g_test_add_func("/candela-runs/oom/every-allocation-may-fail", test_oom);
+    return g_test_run();
+}
