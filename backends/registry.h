@@ -23,5 +23,8 @@ const struct psc_backend_entry *psc_backend_entries(size_t *ret_n);
 const struct psc_backend_entry *psc_backend_find(const char *name); /* NULL when unknown */
 /* The backends that can execute here, in registry order: what psc_session_new takes. */
 const struct psc_backend_api *const *psc_backend_apis(uint32_t *ret_n);
+/* The same, then those that cannot execute here and have names of their own: only name, priority and unavailable() of
+ * them may be used. What psc_run takes, so that who asks for one is told why not. */
+const struct psc_backend_api *const *psc_backend_known(uint32_t *ret_n);
 
 #endif

@@ -58,6 +58,27 @@ static void test_apis(void)
     g_assert_cmpuint(seen, ==, api_n);
 }
 
+/* What cannot execute is known all the same, behind what can, and keeps to what its entry says. */
+static void test_known(void)
+{
+    uint32_t api_n = 0, known_n = 0, absent = 0;
+    const struct psc_backend_api *const *apis = psc_backend_apis(&api_n);
+    const struct psc_backend_api *const *known = psc_backend_known(&known_n);
+    g_assert_cmpuint(known_n, >=, api_n);
+    for (uint32_t i = 0; i < api_n; i++)
+        g_assert_true(known[i] == apis[i]);
+    for (uint32_t i = api_n; i < known_n; i++, absent++) {
+        const struct psc_backend_entry *entry = psc_backend_find(known[i]->name);
+        g_assert_nonnull(entry);
+        g_assert_cmpstr(known[i]->unavailable(), ==, entry->unavailable);
+        g_assert_cmpstr(known[i]->file_name, ==, entry->file_name);
+        g_assert_cmpuint(known[i]->id, ==, entry->id);
+        g_assert_cmpuint(known[i]->priority, ==, entry->priority);
+        g_assert_false(known[i]->takes(PSC_OP_ADD, PSC_F32, NULL));
+    }
+    g_assert_cmpuint(absent, ==, psc_backend_find("cuda")->unavailable ? 1 : 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -65,5 +86,6 @@ int main(int argc, char **argv)
     g_test_add_func("/backends/devices-come-before-the-cpu", test_priorities);
     g_test_add_func("/backends/what-cannot-run-says-why", test_reasons);
     g_test_add_func("/backends/an-entry-has-an-api-or-a-reason", test_apis);
+    g_test_add_func("/backends/who-asks-for-cuda-is-told-why-not", test_known);
     return g_test_run();
 }

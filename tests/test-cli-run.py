@@ -551,7 +551,11 @@ def a_backend_that_is_not_here_is_told():
         node['backend'] = 'cuda'
     answer = run('run', save(g), *fills(values))
     equal(answer.status, 2)
-    check('cuda' in answer.err, answer.err)
+    check('cuda: compiled without CUDA' in answer.err, answer.err)
+    for spec in ('cuda', 'mixed:0-0=cuda'):
+        answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '1', '--backend', spec)
+        equal(answer.status, 2)
+        check("backend 'cuda' cannot be used: compiled without CUDA" in answer.err, answer.err)
     equal(execute(path(), values, '--backend', 'cpu')['by_name']['o'], [3, 8, 15, 24], 'moved to the cpu')
 
 

@@ -121,7 +121,7 @@ static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32
     const struct cli_options *o = b->options;
     struct psc_run_result result = {0};
     uint32_t api_n;
-    const struct psc_backend_api *const *apis = psc_backend_apis(&api_n);
+    const struct psc_backend_api *const *apis = psc_backend_known(&api_n);
     uint64_t state = 1, need = (uint64_t)prompt_n + n;
     int32_t *prompt = psc_alloc0(prompt_n, sizeof *prompt);
     struct psc_run_request q = {

@@ -402,7 +402,7 @@ static enum cli_exit execute(struct running *r)
     struct psc_error error = {.byte = UINT64_MAX};
     struct sigaction action = {.sa_handler = interrupt}, before;
     uint32_t api_n;
-    const struct psc_backend_api *const *apis = psc_backend_apis(&api_n);
+    const struct psc_backend_api *const *apis = psc_backend_known(&api_n);
     sigaction(SIGINT, &action, &before);
     enum psc_status status = psc_run(apis, api_n, &r->request, &r->result, &error);
     sigaction(SIGINT, &before, NULL);

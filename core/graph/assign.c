@@ -25,7 +25,8 @@ static enum psc_status fail_unknown(const struct psc_target *targets, uint32_t n
     struct psc_text known = {0};
     enum psc_status status;
     for (uint32_t i = 0; i < n; i++)
-        psc_text_addf(&known, "%s%s", i ? ", " : "", targets[i].name);
+        if (!targets[i].unusable)
+            psc_text_addf(&known, "%s%s", known.n ? ", " : "", targets[i].name);
     status = known.failed ? psc_fail_nomem(reterr)
                           : psc_fail(reterr, PSC_ERR_USAGE, "there is no backend '%.*s'; there are: %s, auto, "
                                      "layers:N and mixed:FIRST-LAST=BACKEND,...", (int)(name_n < 64 ? name_n : 64), name,
