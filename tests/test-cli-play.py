@@ -92,7 +92,7 @@ def people_get_a_table():
 
 @test
 def what_is_no_scenario_is_refused():
-    for content, words in ((graph('0 x input 4', [0]), 'no scenario'), ({'format': 'memplan-arena'}, 'not played in this version'),
+    for content, words in ((graph('0 x input 4', [0]), 'no scenario'), ({'format': 'memplan-arena'}, 'events must be a list'),
                            ({'format': 'memplan-kv', 'version': 7}, 'version 7'), ('', 'empty'), ('{', 'truncated')):
         answer = run('play', save(content), '--json')
         equal(answer.status, 2, answer.err)

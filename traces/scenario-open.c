@@ -26,6 +26,11 @@ static void read_capture(struct psc_part *p, struct psc_slice text, struct psc_s
     psc_capture_script_read(p, text, &s->capture);
 }
 
+static void read_arena(struct psc_part *p, struct psc_slice text, struct psc_scenario *s)
+{
+    psc_arena_script_read(p, text, &s->arena);
+}
+
 static struct psc_story **one_story(struct psc_arena *arena, struct psc_scenario_answer *ret)
 {
     ret->stories = psc_arena_alloc0(arena, 1, sizeof *ret->stories);
@@ -56,9 +61,17 @@ static enum psc_status play_capture(struct psc_arena *arena, const struct psc_sc
     return psc_capture_play(arena, &s->capture, report, &ret->capture, &ret->stories, reterr);
 }
 
+static enum psc_status play_arena(struct psc_arena *arena, const struct psc_scenario *s, struct psc_report *report,
+                                  struct psc_scenario_answer *ret, struct psc_error *reterr)
+{
+    if (!one_story(arena, ret))
+        return psc_fail_nomem(reterr);
+    return psc_arena_play(arena, &s->arena, report, &ret->arena, ret->stories, reterr);
+}
+
 static const struct {
     const char *format;
-    void (*read)(struct psc_part *p, struct psc_slice text, struct psc_scenario *s); /* NULL: not in this version */
+    void (*read)(struct psc_part *p, struct psc_slice text, struct psc_scenario *s);
     enum psc_status (*play)(struct psc_arena *arena, const struct psc_scenario *s, struct psc_report *report,
                             struct psc_scenario_answer *ret, struct psc_error *reterr);
     const char *kind; /* of the phase */
@@ -66,7 +79,7 @@ static const struct {
     [PSC_SCENARIO_KV] = {"memplan-kv", read_kv, play_kv, "cache"},
     [PSC_SCENARIO_SCHED] = {"memplan-sched", read_sched, play_sched, "queues"},
     [PSC_SCENARIO_CAPTURE] = {"memplan-replay", read_capture, play_capture, "capture"},
-    [PSC_SCENARIO_ARENA] = {"memplan-arena", NULL, NULL, "arena"},
+    [PSC_SCENARIO_ARENA] = {"memplan-arena", read_arena, play_arena, "arena"},
 };
 
 const char *psc_scenario_format(enum psc_scenario_kind kind)
@@ -125,14 +138,11 @@ static enum psc_status read_text(struct psc_arena *arena, const char *bytes, siz
     if (status)
         return status;
     if (!psc_scenario_is(psc_slice_find(text, "format"), &s.kind))
-        return psc_fail(reterr, PSC_ERR_PARSE, "this is no scenario: its format must be memplan-kv, memplan-sched or "
-                        "memplan-replay");
+        return psc_fail(reterr, PSC_ERR_PARSE, "this is no scenario: its format must be memplan-kv, memplan-sched, "
+                        "memplan-replay or memplan-arena");
     version = psc_slice_find(text, "version");
     if (!psc_slice_is_null(version) && (!psc_slice_u64(version, &number) || number != 1))
         return psc_fail(reterr, PSC_ERR_PARSE, "version %" PRIu64 ", this program reads 1", number);
-    if (!formats[s.kind].read)
-        return psc_fail(reterr, PSC_ERR_UNAVAILABLE, "scenarios of format %s are not played in this version",
-                        formats[s.kind].format);
     formats[s.kind].read(&part, text, &s);
     if (part.status) {
         if (reterr)
@@ -197,6 +207,10 @@ static const char *note_of(struct psc_arena *arena, const struct psc_scenario *s
         snprintf(text, sizeof text, "The recording can be used again.");
     else if (replay)
         snprintf(text, sizeof text, "A new capture is needed: node %llu, %s.", (unsigned long long)replay->node, replay->field);
+    else if (s->kind == PSC_SCENARIO_ARENA)
+        snprintf(text, sizeof text, "%llu blocks for %u operations, %u refused, %llu evicted.",
+                 (unsigned long long)(a->arena.exec.blocks + a->arena.io.blocks), s->arena.op_n, a->arena.error_n,
+                 (unsigned long long)(a->arena.exec.evicted + a->arena.io.evicted));
     else if (s->kind == PSC_SCENARIO_SCHED)
         snprintf(text, sizeof text, "%u %s.", a->races.n, a->races.n == 1 ? "race" : "races");
     else

@@ -49,6 +49,7 @@ uint32_t psc_names_find(const struct psc_names *names, const char *name); /* PSC
 
 void psc_kv_script_read(struct psc_part *p, struct psc_slice text, struct psc_kv_script *ret);
 void psc_sched_script_read(struct psc_part *p, struct psc_slice text, struct psc_sched_script *ret);
+void psc_arena_script_read(struct psc_part *p, struct psc_slice text, struct psc_arena_script *ret);
 void psc_capture_script_read(struct psc_part *p, struct psc_slice text, struct psc_capture_script *ret);
 
 #endif

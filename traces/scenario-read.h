@@ -1,4 +1,4 @@
-/* traces/scenario-read.h: scenario files (memplan-kv, memplan-sched, memplan-replay), field by field in
+/* traces/scenario-read.h: scenario files (memplan-kv, memplan-sched, memplan-replay, memplan-arena), field by field in
  * traces/README.md.
  *
  * psc_trace_open opens them like any other file: the scenario is played, and the document has a phase for each story
@@ -22,12 +22,14 @@ struct psc_scenario {
     struct psc_kv_script kv;
     struct psc_sched_script sched;
     struct psc_capture_script capture;
+    struct psc_arena_script arena;
     struct psc_graph *graph; /* of a sched file that brings one, else NULL */
 };
 struct psc_scenario_answer {
     struct psc_kv_answer kv;
     struct psc_races races;
     struct psc_capture_answer *capture; /* [capture.replay_n] */
+    struct psc_arena_answer arena;
     struct psc_story **stories;         /* one; of a capture one more than it has replays */
     uint32_t story_n;
 };

@@ -94,6 +94,26 @@ static void put_capture(struct psc_json *j, const struct psc_scenario *s, const 
     psc_json_end_array(j);
 }
 
+static void put_arena(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    const struct psc_arena_answer *a = &answer->arena;
+    (void)s;
+    psc_json_key(j, "arena");
+    psc_json_object(j);
+    psc_json_put_u64(j, "live_exec", a->exec.live);
+    psc_json_put_u64(j, "live_exec_capacity", a->exec.live_capacity);
+    psc_json_put_u64(j, "retained_exec", a->exec.retained);
+    psc_json_put_u64(j, "peak_exec", a->exec.peak);
+    psc_json_put_u64(j, "live_io", a->io.live);
+    psc_json_put_u64(j, "retained_io", a->io.retained);
+    psc_json_put_u64(j, "peak_io", a->io.peak);
+    psc_json_put_u64(j, "buffers", a->exec.blocks + a->io.blocks);
+    psc_json_put_u64(j, "evictions", a->exec.evicted + a->io.evicted);
+    put_list(j, "errors", a->errors, a->error_n);
+    psc_json_put_u64(j, "peak_footprint", a->peak_footprint);
+    psc_json_end_object(j);
+}
+
 /* ---- for people ------------------------------------------------------------------------------- */
 
 static void add_kv(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
@@ -152,6 +172,30 @@ static void add_capture(struct psc_text *out, const struct psc_scenario *s, cons
     cli_table_end(&table, out);
 }
 
+static void add_arena(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
+{
+    const struct psc_arena_answer *a = &answer->arena;
+    struct cli_table table;
+    char text[32];
+    cli_add_number(out, s->arena.op_n);
+    psc_text_addf(out, " operations, %" PRIu32 " refused; at most %s in blocks\n", a->error_n,
+                  psc_bytes_text(a->peak_footprint, text, sizeof text));
+    cli_table_init(&table, "arena|live|slack|retained|peak|blocks|used again|evicted|trimmed", "lrrrrrrrr");
+    for (unsigned k = 0; k < 2; k++) {
+        const struct psc_store_figures *f = k ? &a->io : &a->exec;
+        cli_table_cell(&table, psc_store_kind_name((enum psc_store_kind)k));
+        cli_table_cell(&table, psc_bytes_text(f->live, text, sizeof text));
+        cli_table_cell(&table, psc_bytes_text(f->live_capacity - f->live, text, sizeof text));
+        cli_table_cell(&table, psc_bytes_text(f->retained, text, sizeof text));
+        cli_table_cell(&table, psc_bytes_text(f->peak, text, sizeof text));
+        cli_table_number(&table, f->blocks);
+        cli_table_number(&table, f->reused);
+        cli_table_number(&table, f->evicted);
+        cli_table_number(&table, f->trimmed);
+    }
+    cli_table_end(&table, out);
+}
+
 /* ---- the command ------------------------------------------------------------------------------ */
 
 /* Errors, races and reads of rows that hold nothing are findings; that a capture cannot be used again is none. */
@@ -159,7 +203,8 @@ static enum cli_exit verdict(const struct psc_scenario *s, const struct psc_scen
 {
     bool kv = s->kind == PSC_SCENARIO_KV && (a->kv.error_n || a->kv.overrun_n || a->kv.unwritten_n);
     bool sched = s->kind == PSC_SCENARIO_SCHED && a->races.n;
-    return kv || sched ? CLI_FINDINGS : CLI_CLEAN;
+    bool arena = s->kind == PSC_SCENARIO_ARENA && (a->arena.error_n || a->arena.broken);
+    return kv || sched || arena ? CLI_FINDINGS : CLI_CLEAN;
 }
 
 static void say(const char *path, const struct psc_report *report)
@@ -180,6 +225,7 @@ enum cli_exit cli_play(struct cli_options *options)
         [PSC_SCENARIO_KV] = {put_kv, add_kv},
         [PSC_SCENARIO_SCHED] = {put_sched, add_sched},
         [PSC_SCENARIO_CAPTURE] = {put_capture, add_capture},
+        [PSC_SCENARIO_ARENA] = {put_arena, add_arena},
     };
     struct psc_arena arena = {0};
     struct psc_report report = {0};

@@ -3,10 +3,11 @@
  *     kv        operations on one layer's cache: store, rm, shift, apply_shift, defrag, restore, attend
  *     sched     commands on queues that read and write bytes of buffers: which of them race?
  *     capture   a captured graph's arguments and those of later replays: can the recording be used again?
+ *     arena     handles and leases on an execution and an I/O arena: who owns which block, and what is kept?
  *
  * Playing answers the script's question and makes a story (core/event): a position a step, so that the checker, the
  * history and every view work on scenarios as on plans and runs. A kv script runs on the cell table of core/plan, a
- * sched script's races are the checker's (core/debug/lanes.h).
+ * sched script's races are the checker's (core/debug/lanes.h), an arena script runs on the arenas of core/plan.
  *
  * A story has at most PSC_SCENARIO_EVENTS_MAX events: PSC_ERR_TOO_BIG.
  *
@@ -17,6 +18,7 @@
 #define PSC_CORE_DEBUG_SCENARIO_H
 
 #include "core/debug/lanes.h"
+#include "core/plan/arena-store.h"
 #include "core/plan/kv-single.h"
 
 #define PSC_SCENARIO_EVENTS_MAX (1u << 22)
@@ -124,5 +126,58 @@ struct psc_capture_answer {
 enum psc_status psc_capture_play(struct psc_arena *arena, const struct psc_capture_script *script,
                                  struct psc_report *report, struct psc_capture_answer **ret,
                                  struct psc_story ***ret_stories, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* ---- arena ------------------------------------------------------------------------------------------- */
+
+enum psc_arena_op_kind {
+    PSC_ARENA_OP_ALLOC, PSC_ARENA_OP_STATIC, PSC_ARENA_OP_FREE, PSC_ARENA_OP_VIEW, PSC_ARENA_OP_WRITE, PSC_ARENA_OP_READ,
+    PSC_ARENA_OP_EXPORT, PSC_ARENA_OP_HANDLE, PSC_ARENA_OP_DROP, PSC_ARENA_OP_CLEAR, PSC_ARENA_OP_TRIM,
+    PSC_ARENA_OP_BORROW, PSC_ARENA_OP_RELEASE, PSC_ARENA_OP_CALLER_WRITE, PSC_ARENA_OP_N
+};
+const char *psc_arena_op_name(enum psc_arena_op_kind kind); /* "caller_write": as it is written in files */
+
+/* h: what the session calls it; as: what the outside calls it. Both, and `of`, are indices into the script's names.
+ *
+ *     alloc, static   h, arena, bytes       static is alloc: it says that the script means to keep it for long
+ *     free            h                     refused when h owns no block; of a view it releases nothing
+ *     view            h, of, offset, bytes  bytes 0: to the end
+ *     write           h, value
+ *     export          h, as                 a lease; a second one shares it. handle is the same, and remembers the version
+ *     read            as (or h), value      refused when the bytes hold something else, or a handle's version is gone
+ *     drop            as                    the last one gives the block back
+ *     clear                                 a run is over: blocks that are not lent go back, in both arenas
+ *     trim            arena, or both        free blocks go
+ *     borrow, caller_write, release   h     memory of the caller, in no arena
+ */
+struct psc_arena_op {
+    enum psc_arena_op_kind kind;
+    enum psc_store_kind arena;  /* PSC_STORE_N: both */
+    uint32_t h, as, of;         /* PSC_NONE: none */
+    uint64_t bytes, offset;
+    const char *value;          /* written, or expected */
+};
+struct psc_arena_home { uint64_t cap; uint32_t slot_max; };
+struct psc_arena_script {
+    struct psc_arena_home home[2]; /* by store kind */
+    unsigned guards;               /* PSC_ARENA_UPSTREAM, PSC_ARENA_HARDENED */
+    psc_arena_faults faults;
+    const char *const *names;
+    uint32_t name_n;
+    const struct psc_arena_op *ops;
+    uint32_t op_n;
+};
+struct psc_arena_answer {
+    struct psc_store_figures exec, io; /* at the end */
+    uint64_t peak_footprint;           /* blocks in use and retained, both arenas, at most after any operation */
+    const uint32_t *errors;            /* operations that were refused or found something wrong; [error_n] */
+    uint32_t error_n;
+    unsigned broken;                   /* invariants that were seen broken (core/plan/arena-check.h), bit mask */
+};
+/* The seven invariants are looked at after every operation (with more than 256 slots from time to time). Bytes are really there: each block is written when it is given out, looked at before it goes back, and compared at each
+ * read. Of scripts that ask for more than PSC_ARENA_SCRIPT_BYTES in all only the first bytes of each block exist. */
+#define PSC_ARENA_SCRIPT_BYTES (UINT64_C(256) << 20)
+enum psc_status psc_arena_play(struct psc_arena *arena, const struct psc_arena_script *script, struct psc_report *report,
+                               struct psc_arena_answer *ret, struct psc_story **ret_story,
+                               struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

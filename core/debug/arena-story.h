@@ -1,0 +1,52 @@
+/* core/debug/arena-story.h: what happens on arenas at run time, told as a story (core/event).
+ *
+ * A position is a step of whoever uses the arenas: an operation of a script, a node of a run. The arenas' own events come
+ * in through psc_arena_story_sink; writes, reads and exports are added by the one who makes them, and both belong to the
+ * value named last.
+ *
+ *     position 4 "alloc y2"     grow, alloc   from the sink
+ *                               write         psc_arena_story_add
+ *
+ * Blocks are buffers of role arena, on a backend named after their arena, the caller's memory are buffers of role external.
+ * A buffer is as large as its block ever was. Running out of memory is remembered and said at the end.
+ */
+#ifndef PSC_CORE_DEBUG_ARENA_STORY_H
+#define PSC_CORE_DEBUG_ARENA_STORY_H
+
+#include "core/plan/arena-store.h"
+
+struct psc_arena_story_buffer { uint64_t bytes; uint32_t home; bool seen; }; /* home: a store kind, or PSC_ARENA_CALLER */
+#define PSC_ARENA_CALLER PSC_STORE_N
+
+struct psc_arena_story {
+    struct psc_story_builder *builder;       /* owned */
+    struct psc_arena_story_buffer *buffers;  /* owned; by number of block */
+    const char **titles;                     /* owned; texts in the scratch arena */
+    size_t buffer_n, buffer_cap, title_n, title_cap;
+    struct psc_arena scratch;
+    uint64_t numbers;                        /* where arenas draw the numbers of their blocks (psc_store_options) */
+    uint32_t value, version;                 /* whom the arenas' events are about, or PSC_NONE; what an export lends */
+    uint32_t event_n, event_max;
+    uint32_t last;                           /* the latest release or drop: the cause of what is evicted */
+    psc_node node;                           /* who acts */
+    uint16_t run, phase;
+    bool failed;
+};
+
+enum psc_status psc_arena_story_init(struct psc_arena_story *t, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_arena_story_release(struct psc_arena_story *t);
+void psc_arena_story_begin(struct psc_arena_story *t);                    /* the next position */
+void psc_arena_story_title(struct psc_arena_story *t, const char *title); /* what it does; borrowed never */
+/* Number of a buffer for memory of the caller. */
+uint64_t psc_arena_story_caller(struct psc_arena_story *t, uint64_t bytes);
+/* of: the root of a view from `offset`, or PSC_NONE. */
+uint32_t psc_arena_story_value(struct psc_arena_story *t, enum psc_value_kind kind, const char *name, uint32_t home,
+                               uint64_t bytes, uint32_t of, uint64_t offset);
+/* An event of this position; returns its index. buffer: a number, or UINT64_MAX. */
+uint32_t psc_arena_story_add(struct psc_arena_story *t, enum psc_event_kind kind, uint32_t value, uint32_t version,
+                             uint64_t buffer, uint32_t generation, uint64_t lo, uint64_t hi, uint32_t cause);
+void psc_arena_story_sink(void *story, struct psc_store *store, const struct psc_store_event *event);
+enum psc_status psc_arena_story_finish(struct psc_arena_story *t, struct psc_arena *arena, struct psc_story **ret,
+                                       struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,226 @@
+/* Arena scenarios: what each operation does, what each fault breaks, and the stories they become. */
+#include "core/debug/analysis.h"
+#include "tests/util.h"
+#include "traces/scenario-read.h"
+
+#include <string.h>
+
+struct played {
+    struct psc_arena arena;
+    struct psc_report report;
+    struct psc_scenario_answer answer;
+    struct psc_check check;
+};
+
+static void play(struct played *p, const char *settings, const char *events)
+{
+    struct psc_scenario s;
+    struct psc_error error = {0};
+    struct psc_history *history;
+    char *text = g_strdup_printf("{\"format\":\"memplan-arena\",\"version\":1%s,\"events\":[%s]}", settings, events);
+    g_strdelimit(text, "'", '"');
+    *p = (struct played){0};
+    enum psc_status status = psc_scenario_read_memory(&p->arena, "s.json", text, strlen(text), &p->report, &s, &error);
+    g_assert_cmpstr(error.text, ==, "");
+    g_assert_cmpint(status, ==, PSC_OK);
+    status = psc_scenario_play(&p->arena, &s, &p->report, &p->answer, &error);
+    g_assert_cmpstr(error.text, ==, "");
+    g_assert_cmpint(status, ==, PSC_OK);
+    g_assert_cmpint(psc_story_check(p->answer.stories[0], &error), ==, PSC_OK);
+    g_assert_cmpstr(error.text, ==, "");
+    g_assert_cmpint(psc_check_story(&p->arena, NULL, p->answer.stories[0], &p->check, &error), ==, PSC_OK);
+    g_assert_cmpint(psc_history_build(&p->arena, p->answer.stories[0], &history, &error), ==, PSC_OK);
+    g_free(text);
+}
+
+static void done(struct played *p)
+{
+    psc_report_release(&p->report);
+    psc_arena_release(&p->arena);
+}
+
+static void assert_errors(const struct played *p, const char *want)
+{
+    GString *got = g_string_new(NULL);
+    for (uint32_t i = 0; i < p->answer.arena.error_n; i++)
+        g_string_append_printf(got, "%s%u", i ? " " : "", p->answer.arena.errors[i]);
+    g_assert_cmpstr(got->str, ==, want);
+    g_string_free(got, TRUE);
+}
+
+#define ALLOC(a, h, n) "{'op':'alloc','arena':'" a "','h':'" h "','bytes':" #n "},"
+#define FREE(h) "{'op':'free','h':'" h "'},"
+#define WRITE(h, v) "{'op':'write','h':'" h "','value':'" v "'},"
+#define EXPORT(h, as) "{'op':'export','h':'" h "','as':'" as "'},"
+#define READ(as, v) "{'op':'read','as':'" as "','expect':'" v "'},"
+#define DROP(as) "{'op':'drop','as':'" as "'},"
+#define CLEAR "{'op':'clear'},"
+#define END "{'op':'trim'}"
+
+static void test_lent(void)
+{
+    struct played p;
+    play(&p, "", ALLOC("io", "y1", 64) WRITE("y1", "run1") EXPORT("y1", "np1") EXPORT("y1", "np2") FREE("y1") CLEAR
+         ALLOC("io", "y2", 64) WRITE("y2", "run2") READ("np1", "run1") DROP("np1") READ("np2", "run1") DROP("np2")
+         READ("np1", "run1") ALLOC("io", "y3", 64) END);
+    assert_errors(&p, "4 12");
+    g_assert_cmpuint(p.answer.arena.io.blocks, ==, 2);
+    g_assert_cmpuint(p.answer.arena.io.live, ==, 128);
+    g_assert_cmpuint(p.answer.arena.broken, ==, 0);
+    g_assert_cmpuint(p.check.finding_n, ==, 0);
+    done(&p);
+}
+
+/* A handle remembers the version it was taken of; the checker finds the same. */
+static void test_versions(void)
+{
+    struct played p;
+    play(&p, "", "{'op':'static','h':'state','bytes':32}," WRITE("state", "a") "{'op':'handle','h':'state','as':'v'},"
+         READ("v", "a") WRITE("state", "a") READ("v", "a") END);
+    assert_errors(&p, "5");
+    g_assert_cmpuint(p.check.finding_n, ==, 1);
+    done(&p);
+}
+
+static void test_views_and_callers(void)
+{
+    struct played p;
+    play(&p, "", ALLOC("exec", "a", 64) "{'op':'view','h':'v','of':'a'}," FREE("v") FREE("a") FREE("a") FREE("never")
+         "{'op':'borrow','h':'x','bytes':16},{'op':'caller_write','h':'x','value':'n'},{'op':'release','h':'x'}," FREE("x") END);
+    assert_errors(&p, "4 5 9");
+    g_assert_cmpuint(p.answer.arena.exec.blocks, ==, 1);
+    g_assert_cmpuint(p.answer.arena.exec.retained, ==, 0);
+    g_assert_cmpuint(p.answer.arena.peak_footprint, ==, 64);
+    done(&p);
+}
+
+/* A burst of outputs evicts nothing of the execution arena, and a cap its own. */
+static void test_caps(void)
+{
+    struct played p;
+    play(&p, ",\"arenas\":{\"exec\":{\"cap\":100},\"io\":{\"cap\":0}}", ALLOC("exec", "a", 80) FREE("a") ALLOC("io", "b", 500)
+         FREE("b") ALLOC("exec", "c", 80) ALLOC("exec", "d", 60) FREE("c") FREE("d") CLEAR "{'op':'trim','arena':'io'}");
+    g_assert_cmpuint(p.answer.arena.io.evicted, ==, 1);
+    g_assert_cmpuint(p.answer.arena.exec.evicted, ==, 1);
+    g_assert_cmpuint(p.answer.arena.exec.retained, ==, 60);
+    g_assert_cmpuint(p.answer.arena.exec.blocks, ==, 2);
+    done(&p);
+}
+
+static void test_upstream(void)
+{
+    struct played p;
+    const char *events = ALLOC("exec", "a", 64) FREE("a") ALLOC("exec", "b", 64) FREE("a") ALLOC("exec", "c", 64) END;
+    play(&p, "", events);
+    assert_errors(&p, "3");
+    g_assert_cmpuint(p.answer.arena.exec.blocks, ==, 2);
+    g_assert_cmpuint(p.answer.arena.broken, ==, 0);
+    done(&p);
+    play(&p, ",\"mode\":\"upstream\"", events); /* the stale ticket frees b's block, and c gets it */
+    g_assert_cmpuint(p.answer.arena.exec.blocks, ==, 1);
+    g_assert_cmpuint(p.answer.arena.broken & 1u << 3, !=, 0);
+    done(&p);
+}
+
+/* Each invariant has a fault that breaks it alone, and holds without. */
+static void test_faults(void)
+{
+    static const struct { const char *fault; unsigned invariant; const char *events; } rows[] = {
+        {"a1", 1, ALLOC("exec", "a", 64) FREE("a") "{'op':'release','h':'none'}"},
+        {"a2", 2, ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") "{'op':'release','h':'none'}"},
+        {"a3", 3, ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") DROP("p") "{'op':'release','h':'none'}"},
+        {"a4", 4, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR "{'op':'trim'}"},
+        {"a5", 5, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR ALLOC("io", "z", 64) "{'op':'release','h':'none'}"},
+        {"a6", 6, "{'op':'borrow','h':'x','bytes':64},{'op':'release','h':'x'},{'op':'release','h':'none'}"},
+        {"a7", 7, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR READ("p", "v") "{'op':'release','h':'none'}"},
+    };
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *settings = g_strdup_printf(",\"faults\":[\"%s\"]", rows[i].fault);
+        struct played p;
+        play(&p, "", rows[i].events);
+        g_assert_cmpuint(p.answer.arena.broken, ==, 0);
+        done(&p);
+        play(&p, settings, rows[i].events);
+        g_test_message("%s", rows[i].fault);
+        g_assert_cmpuint(p.answer.arena.broken, ==, 1u << rows[i].invariant);
+        done(&p);
+        g_free(settings);
+    }
+}
+
+/* What the checker sees, when a lent block is given to the next run. */
+static void test_checker(void)
+{
+    struct played p;
+    play(&p, ",\"faults\":[\"a5\"]", ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR ALLOC("io", "z", 64)
+         WRITE("z", "w") READ("p", "v") END);
+    assert_errors(&p, "6");
+    g_assert_cmpuint(p.check.finding_n, ==, 1);
+    g_assert_cmpint(p.check.findings[0].read_position, ==, 6);
+    done(&p);
+}
+
+static enum psc_status play_once(void *data)
+{
+    const char *text = data;
+    struct psc_arena arena = {0};
+    struct psc_report report = {0};
+    struct psc_scenario s;
+    struct psc_scenario_answer a;
+    struct psc_error error = {0};
+    enum psc_status status = psc_scenario_read_memory(&arena, "s.json", text, strlen(text), &report, &s, &error);
+    if (!status)
+        status = psc_scenario_play(&arena, &s, &report, &a, &error);
+    psc_report_release(&report);
+    psc_arena_release(&arena);
+    return status;
+}
+
+static void test_oom(void)
+{
+    char *text = g_strdup("{'format':'memplan-arena','events':[" ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p")
+                          EXPORT("y", "q") DROP("p") CLEAR ALLOC("exec", "z", 9) READ("q", "v") END "]}");
+    g_strdelimit(text, "'", '"');
+    g_assert_cmpuint(test_oom_loop(play_once, text), >, 20);
+    g_free(text);
+}
+
+static void test_refused_files(void)
+{
+    static const struct { const char *events, *settings, *words; } rows[] = {
+        {"{'op':'grow'}", "", "events[0] is \"grow\""},
+        {"{'op':'alloc','h':'a'}", "", "bytes"},
+        {"{'op':'alloc','h':'a','bytes':1,'arena':'x'}", "", "exec and io are known"},
+        {"5", "", "events[0] must be an object"},
+        {END, ",'faults':['z9']", "a1 to a13"},
+        {END, ",'mode':'x'", "upstream and hardened"},
+        {END, ",'arenas':{'io':{'cap':-4}}", "arenas.io.cap"},
+    };
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *text = g_strdup_printf("{'format':'memplan-arena','events':[%s]%s}", rows[i].events, rows[i].settings);
+        struct played p = {0};
+        struct psc_scenario s;
+        struct psc_error error = {0};
+        g_strdelimit(text, "'", '"');
+        g_assert_cmpint(psc_scenario_read_memory(&p.arena, "s.json", text, strlen(text), &p.report, &s, &error), !=, PSC_OK);
+        if (!strstr(error.text, rows[i].words))
+            g_error("%s: %s", text, error.text);
+        done(&p);
+        g_free(text);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/scenario-arena/lent-blocks-outlive-runs-until-the-last-drop", test_lent);
+    g_test_add_func("/scenario-arena/a-handle-remembers-its-version", test_versions);
+    g_test_add_func("/scenario-arena/views-and-callers-own-nothing", test_views_and_callers);
+    g_test_add_func("/scenario-arena/each-arena-has-its-cap", test_caps);
+    g_test_add_func("/scenario-arena/upstream-frees-the-new-owner", test_upstream);
+    g_test_add_func("/scenario-arena/each-fault-breaks-one-invariant", test_faults);
+    g_test_add_func("/scenario-arena/the-checker-names-the-read", test_checker);
+    g_test_add_func("/scenario-arena/oom", test_oom);
+    g_test_add_func("/scenario-arena/what-is-wrong-in-a-file", test_refused_files);
+    return g_test_run();
+}
