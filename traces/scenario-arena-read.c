@@ -6,12 +6,12 @@
 #define OPS_MAX (1u << 20)
 
 /* "exec", "io"; absent: none. */
-static enum psc_store_kind read_arena(struct psc_part *p, struct psc_slice v, const char *where, enum psc_store_kind none)
+static enum psc_depot_kind read_arena(struct psc_part *p, struct psc_slice v, const char *where, enum psc_depot_kind none)
 {
     const char *name = psc_part_string_or(p, v, where, "arena", NULL);
     for (unsigned a = 0; name && a < 2; a++)
-        if (!strcmp(name, psc_store_kind_name((enum psc_store_kind)a)))
-            return (enum psc_store_kind)a;
+        if (!strcmp(name, psc_depot_kind_name((enum psc_depot_kind)a)))
+            return (enum psc_depot_kind)a;
     if (name)
         psc_part_fail(p, PSC_ERR_PARSE, "%s.arena is \"%.40s\": exec and io are known", where, name);
     return none;
@@ -55,7 +55,7 @@ static void read_op(struct psc_part *p, struct psc_slice v, uint32_t at, struct 
 {
     char where[32];
     snprintf(where, sizeof where, "events[%u]", at);
-    *op = (struct psc_arena_op){.h = PSC_NONE, .as = PSC_NONE, .of = PSC_NONE, .arena = PSC_STORE_EXEC};
+    *op = (struct psc_arena_op){.h = PSC_NONE, .as = PSC_NONE, .of = PSC_NONE, .arena = PSC_DEPOT_EXEC};
     if (!psc_slice_is_object(v)) {
         psc_part_wrong(p, v, "an object", "%s", where);
         return;
@@ -72,7 +72,7 @@ static void read_op(struct psc_part *p, struct psc_slice v, uint32_t at, struct 
     else if (lends)
         op->h = read_name(p, v, where, "h", false, names);
     if (op->kind == PSC_ARENA_OP_ALLOC || op->kind == PSC_ARENA_OP_STATIC || op->kind == PSC_ARENA_OP_TRIM)
-        op->arena = read_arena(p, v, where, op->kind == PSC_ARENA_OP_TRIM ? PSC_STORE_N : PSC_STORE_EXEC);
+        op->arena = read_arena(p, v, where, op->kind == PSC_ARENA_OP_TRIM ? PSC_DEPOT_N : PSC_DEPOT_EXEC);
     if (op->kind == PSC_ARENA_OP_ALLOC || op->kind == PSC_ARENA_OP_STATIC)
         op->bytes = psc_part_bytes(p, v, where, "bytes");
     if (op->kind == PSC_ARENA_OP_BORROW || op->kind == PSC_ARENA_OP_VIEW) {
@@ -89,7 +89,7 @@ static void read_homes(struct psc_part *p, struct psc_slice text, struct psc_are
 {
     struct psc_slice homes = psc_slice_find(text, "arenas");
     for (unsigned a = 0; a < 2; a++) {
-        const char *name = psc_store_kind_name((enum psc_store_kind)a);
+        const char *name = psc_depot_kind_name((enum psc_depot_kind)a);
         struct psc_slice home = psc_slice_find(homes, name);
         char where[32];
         snprintf(where, sizeof where, "arenas.%s", name);

@@ -182,8 +182,8 @@ static void add_arena(struct psc_text *out, const struct psc_scenario *s, const 
                   psc_bytes_text(a->peak_footprint, text, sizeof text));
     cli_table_init(&table, "arena|live|slack|retained|peak|blocks|used again|evicted|trimmed", "lrrrrrrrr");
     for (unsigned k = 0; k < 2; k++) {
-        const struct psc_store_figures *f = k ? &a->io : &a->exec;
-        cli_table_cell(&table, psc_store_kind_name((enum psc_store_kind)k));
+        const struct psc_depot_figures *f = k ? &a->io : &a->exec;
+        cli_table_cell(&table, psc_depot_kind_name((enum psc_depot_kind)k));
         cli_table_cell(&table, psc_bytes_text(f->live, text, sizeof text));
         cli_table_cell(&table, psc_bytes_text(f->live_capacity - f->live, text, sizeof text));
         cli_table_cell(&table, psc_bytes_text(f->retained, text, sizeof text));

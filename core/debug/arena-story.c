@@ -10,8 +10,8 @@ enum psc_status psc_arena_story_init(struct psc_arena_story *t, struct psc_error
                                   .event_max = UINT32_MAX};
     if (!t->builder)
         return psc_fail_nomem(reterr);
-    for (unsigned i = 0; i < PSC_STORE_SIMPLE; i++)
-        psc_story_add_backend(t->builder, psc_store_kind_name((enum psc_store_kind)i));
+    for (unsigned i = 0; i < PSC_DEPOT_SIMPLE; i++)
+        psc_story_add_backend(t->builder, psc_depot_kind_name((enum psc_depot_kind)i));
     psc_story_add_lane(t->builder, "host", PSC_BACKEND_NONE);
     return PSC_OK;
 }
@@ -60,7 +60,7 @@ static void know(struct psc_arena_story *t, uint64_t number, uint32_t home, uint
 
 static const char *home_name(uint32_t home)
 {
-    return home == PSC_ARENA_CALLER ? "caller" : psc_store_kind_name((enum psc_store_kind)home);
+    return home == PSC_ARENA_CALLER ? "caller" : psc_depot_kind_name((enum psc_depot_kind)home);
 }
 
 uint64_t psc_arena_story_caller(struct psc_arena_story *t, uint64_t bytes)
@@ -99,14 +99,14 @@ uint32_t psc_arena_story_add(struct psc_arena_story *t, enum psc_event_kind kind
     return psc_story_add_event(t->builder, &e);
 }
 
-void psc_arena_story_sink(void *story, struct psc_store *store, const struct psc_store_event *e)
+void psc_arena_story_sink(void *story, struct psc_depot *store, const struct psc_depot_event *e)
 {
     struct psc_arena_story *t = story;
     bool whole = e->kind == PSC_EV_EVICT || e->kind == PSC_EV_TRIM || e->kind == PSC_EV_GROW;
     uint32_t at;
     if (e->kind == PSC_EV_CLEAR || e->kind == PSC_EV_REFUSE || t->title_n == 0)
         return; /* whoever asked tells it, once for both arenas */
-    know(t, e->buffer, psc_store_options(store)->kind, e->capacity);
+    know(t, e->buffer, psc_depot_options(store)->kind, e->capacity);
     at = psc_arena_story_add(t, e->kind, whole ? PSC_NONE : t->value,
                              e->kind == PSC_EV_EXPORT ? t->version : 0, e->buffer, e->generation, 0, whole ? e->capacity : e->bytes,
                              e->kind == PSC_EV_EVICT ? t->last : PSC_NONE);

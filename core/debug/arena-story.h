@@ -13,10 +13,10 @@
 #ifndef PSC_CORE_DEBUG_ARENA_STORY_H
 #define PSC_CORE_DEBUG_ARENA_STORY_H
 
-#include "core/plan/arena-store.h"
+#include "core/plan/arena-depot.h"
 
 struct psc_arena_story_buffer { uint64_t bytes; uint32_t home; bool seen; }; /* home: a store kind, or PSC_ARENA_CALLER */
-#define PSC_ARENA_CALLER PSC_STORE_N
+#define PSC_ARENA_CALLER PSC_DEPOT_N
 
 struct psc_arena_story {
     struct psc_story_builder *builder;       /* owned */
@@ -24,7 +24,7 @@ struct psc_arena_story {
     const char **titles;                     /* owned; texts in the scratch arena */
     size_t buffer_n, buffer_cap, title_n, title_cap;
     struct psc_arena scratch;
-    uint64_t numbers;                        /* where arenas draw the numbers of their blocks (psc_store_options) */
+    uint64_t numbers;                        /* where arenas draw the numbers of their blocks (psc_depot_options) */
     uint32_t value, version;                 /* whom the arenas' events are about, or PSC_NONE; what an export lends */
     uint32_t event_n, event_max;
     uint32_t last;                           /* the latest release or drop: the cause of what is evicted */
@@ -45,7 +45,7 @@ uint32_t psc_arena_story_value(struct psc_arena_story *t, enum psc_value_kind ki
 /* An event of this position; returns its index. buffer: a number, or UINT64_MAX. */
 uint32_t psc_arena_story_add(struct psc_arena_story *t, enum psc_event_kind kind, uint32_t value, uint32_t version,
                              uint64_t buffer, uint32_t generation, uint64_t lo, uint64_t hi, uint32_t cause);
-void psc_arena_story_sink(void *story, struct psc_store *store, const struct psc_store_event *event);
+void psc_arena_story_sink(void *story, struct psc_depot *store, const struct psc_depot_event *event);
 enum psc_status psc_arena_story_finish(struct psc_arena_story *t, struct psc_arena *arena, struct psc_story **ret,
                                        struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -14,10 +14,10 @@
 
 /* One allocation, from alloc to the return of its block. */
 struct life {
-    struct psc_handle handle;  /* empty once it is lent, and when it is over */
+    struct psc_block_handle handle;  /* empty once it is lent, and when it is over */
     struct psc_ticket ticket;
     const unsigned char *origin;
-    enum psc_store_kind home;
+    enum psc_depot_kind home;
     uint64_t buffer, content;  /* content: what its bytes were last written with */
     uint64_t canary;
     uint32_t value, version;
@@ -32,7 +32,7 @@ struct name { uint32_t life, borrow, view; uint64_t offset; bool is_view; }; /* 
 struct player {
     const struct psc_arena_script *script;
     struct psc_report *report;
-    struct psc_store *store[2];   /* counted */
+    struct psc_depot *store[2];   /* counted */
     struct psc_arena_story story;
     struct psc_arena scratch;
     struct psc_map texts;         /* value and text -> latest version with it */
@@ -185,7 +185,7 @@ static void give_back(struct player *p, uint32_t i)
     struct life *l = &p->lives[i];
     struct psc_error error = {0};
     look_before_return(p, l);
-    if (psc_handle_reset(&l->handle, &error))
+    if (psc_block_handle_reset(&l->handle, &error))
         refuse(p, PSC_NONE, "%s", error.text);
     end_life(p, i);
 }
@@ -194,13 +194,13 @@ static void give_back(struct player *p, uint32_t i)
 
 static void play_alloc(struct player *p, const struct psc_arena_op *op)
 {
-    struct psc_store *store = p->store[op->arena];
+    struct psc_depot *store = p->store[op->arena];
     struct name *n = &p->names[op->h];
     struct life *l = &p->lives[p->life_n], *old = life_of(p, op->h);
-    struct psc_store_figures before = psc_store_figures(store), after;
+    struct psc_depot_figures before = psc_depot_figures(store), after;
     struct psc_error error = {0};
     char text[32], stamp[64];
-    say(p, ": %s from %s", psc_bytes_text(op->bytes, text, sizeof text), psc_store_kind_name(op->arena));
+    say(p, ": %s from %s", psc_bytes_text(op->bytes, text, sizeof text), psc_depot_kind_name(op->arena));
     if (old && !n->is_view && old->handle.state != PSC_HANDLE_EMPTY) {
         refuse(p, PSC_NONE, "%.40s owns a block already", name_of(p, op->h));
         return;
@@ -208,14 +208,14 @@ static void play_alloc(struct player *p, const struct psc_arena_op *op)
     *l = (struct life){.home = op->arena};
     l->value = psc_arena_story_value(&p->story, PSC_VALUE_NODE, name_of(p, op->h), op->arena, op->bytes, PSC_NONE, 0);
     p->story.value = l->value;
-    if (psc_handle_alloc(store, op->bytes, PSC_OWNER_TENSOR, &l->handle, &error)) {
+    if (psc_block_handle_alloc(store, op->bytes, PSC_OWNER_TENSOR, &l->handle, &error)) {
         refuse(p, p->story.last, "%s", error.text);
         return;
     }
-    after = psc_store_figures(store);
+    after = psc_depot_figures(store);
     l->ticket = l->handle.ticket;
     l->origin = l->ticket.memory;
-    l->buffer = psc_store_slots(store)[l->ticket.slot].buffer;
+    l->buffer = psc_depot_slots(store)[l->ticket.slot].buffer;
     begin_life(p, p->life_n);
     *n = (struct name){.life = p->life_n++, .borrow = n->borrow, .view = PSC_NONE};
     say(p, after.grown > before.grown ? "; the largest free block is grown to %s" :
@@ -235,7 +235,7 @@ static void free_again(struct player *p, const struct psc_arena_op *op)
         refuse(p, PSC_NONE, "%.40s owns no block", name_of(p, op->h));
     } else {
         p->story.value = l->value;
-        if (psc_store_free(p->store[l->home], l->ticket, &error))
+        if (psc_depot_free(p->store[l->home], l->ticket, &error))
             refuse(p, l->over_event, "%.40s owns no block: it went back at event %u", name_of(p, op->h), l->over_at);
         else
             refuse(p, l->over_event, "%.40s owns no block, and yet the arena took the block of its new owner back",
@@ -306,10 +306,10 @@ static void play_export(struct player *p, const struct psc_arena_op *op)
             if (p->outside[i].held && p->outside[i].life == o->life && p->outside[i].lease.store)
                 status = psc_lease_share(&p->outside[i].lease, &o->lease, &error);
         say(p, ": one more holder");
-    } else if (!o->by_version && l->home == PSC_STORE_IO) {
+    } else if (!o->by_version && l->home == PSC_DEPOT_IO) {
         status = psc_lease_export(p->store[l->home], l->ticket, &o->lease, &error);
         if (!status) {
-            l->handle = (struct psc_handle){0};
+            l->handle = (struct psc_block_handle){0};
             l->ticket.memory = o->lease.ticket.memory;
         }
     }
@@ -356,7 +356,7 @@ static void play_clear(struct player *p)
     uint32_t n = 0, kept = 0;
     psc_arena_story_add(&p->story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
     for (unsigned a = 0; a < 2; a++)
-        psc_store_clear(p->store[a]);
+        psc_depot_clear(p->store[a]);
     for (uint32_t i = p->first, next; i != PSC_NONE; i = next) {
         next = p->lives[i].next;
         if (p->lives[i].leases || p->lives[i].pins) {
@@ -410,7 +410,7 @@ static void play_caller(struct player *p, const struct psc_arena_op *op)
     } else if (op->kind == PSC_ARENA_OP_RELEASE || !b || !b->held) {
         if (b && b->held) {
             psc_arena_story_add(&p->story, PSC_EV_RELEASE, b->value, 0, b->buffer, 0, 0, b->bytes, PSC_NONE);
-            psc_store_end_borrow(p->store[PSC_STORE_IO], b->memory, backed(p, b->bytes));
+            psc_depot_end_borrow(p->store[PSC_DEPOT_IO], b->memory, backed(p, b->bytes));
             b->held = false;
         }
         say(p, ": nothing comes to an arena");
@@ -436,8 +436,8 @@ static void play_trim(struct player *p, const struct psc_arena_op *op)
     uint64_t bytes = 0;
     char text[32];
     for (unsigned a = 0; a < 2; a++)
-        if (op->arena == PSC_STORE_N || op->arena == a)
-            bytes += psc_store_trim(p->store[a]);
+        if (op->arena == PSC_DEPOT_N || op->arena == a)
+            bytes += psc_depot_trim(p->store[a]);
     say(p, ": %s of free blocks go", psc_bytes_text(bytes, text, sizeof text));
 }
 
@@ -459,7 +459,7 @@ static enum psc_status check(struct player *p, struct psc_error *reterr)
 {
     struct psc_arena_state state = {.stores = {p->store[0], p->store[1]}, .claims = p->claims, .borrowed = p->ranges};
     struct psc_arena_verdict v;
-    uint32_t slots = psc_store_figures(p->store[0]).slot_n + psc_store_figures(p->store[1]).slot_n;
+    uint32_t slots = psc_depot_figures(p->store[0]).slot_n + psc_depot_figures(p->store[1]).slot_n;
     if (slots > EVERY_STEP && p->at % slots)
         return PSC_OK;
     for (uint32_t i = p->first; i != PSC_NONE; i = p->lives[i].next) {
@@ -483,7 +483,7 @@ static void sum_footprint(struct player *p)
 {
     uint64_t sum = 0;
     for (unsigned a = 0; a < 2; a++) {
-        struct psc_store_figures f = psc_store_figures(p->store[a]);
+        struct psc_depot_figures f = psc_depot_figures(p->store[a]);
         if (!psc_add_u64(sum, f.live_capacity, &sum) || !psc_add_u64(sum, f.retained, &sum))
             sum = UINT64_MAX;
     }
@@ -494,7 +494,7 @@ static void sum_footprint(struct player *p)
 static enum psc_status step(struct player *p, struct psc_error *reterr)
 {
     const struct psc_arena_op *op = &p->script->ops[p->at];
-    uint64_t evicted = psc_store_figures(p->store[0]).evicted + psc_store_figures(p->store[1]).evicted;
+    uint64_t evicted = psc_depot_figures(p->store[0]).evicted + psc_depot_figures(p->store[1]).evicted;
     uint32_t name = op->h != PSC_NONE ? op->h : op->as;
     *p->title = '\0';
     say(p, "%s%s%.40s", psc_arena_op_name(op->kind), name == PSC_NONE ? "" : " ", name == PSC_NONE ? "" : name_of(p, name));
@@ -511,7 +511,7 @@ static enum psc_status step(struct player *p, struct psc_error *reterr)
     case PSC_ARENA_OP_TRIM: play_trim(p, op); break;
     default: play_caller(p, op); break;
     }
-    evicted = psc_store_figures(p->store[0]).evicted + psc_store_figures(p->store[1]).evicted - evicted;
+    evicted = psc_depot_figures(p->store[0]).evicted + psc_depot_figures(p->store[1]).evicted - evicted;
     if (evicted)
         say(p, "; over the cap: %llu evicted", (unsigned long long)evicted);
     sum_footprint(p);
@@ -550,13 +550,13 @@ static enum psc_status set_up(struct player *p, struct psc_error *reterr)
     p->backed_max = p->backed_max < 64 ? 64 : p->backed_max;
     p->story.event_max = PSC_SCENARIO_EVENTS_MAX;
     for (unsigned a = 0; a < 2 && !status; a++)
-        status = psc_store_new(&(struct psc_store_options){
-            .kind = (enum psc_store_kind)a, .slot_max = s->home[a].slot_max, .cap = s->home[a].cap, .guards = s->guards,
+        status = psc_depot_new(&(struct psc_depot_options){
+            .kind = (enum psc_depot_kind)a, .slot_max = s->home[a].slot_max, .cap = s->home[a].cap, .guards = s->guards,
             .faults = s->faults, .backed_max = p->backed_max, .numbers = &p->story.numbers,
             .sink = psc_arena_story_sink, .ctx = &p->story}, &p->store[a], reterr);
     if (!status) {
-        psc_store_set_other(p->store[0], p->store[1]);
-        psc_store_set_other(p->store[1], p->store[0]);
+        psc_depot_set_other(p->store[0], p->store[1]);
+        psc_depot_set_other(p->store[1], p->store[0]);
     }
     return status;
 }
@@ -568,9 +568,9 @@ static void let_go(struct player *p)
     for (uint32_t i = 0; p->outside && i < p->script->name_n; i++)
         psc_lease_reset(&p->outside[i].lease);
     for (uint32_t i = 0; i < p->life_n; i++)
-        psc_handle_reset(&p->lives[i].handle, NULL);
-    psc_store_unref(p->store[0]);
-    psc_store_unref(p->store[1]);
+        psc_block_handle_reset(&p->lives[i].handle, NULL);
+    psc_depot_unref(p->store[0]);
+    psc_depot_unref(p->store[1]);
     psc_arena_story_release(&p->story);
     psc_map_release(&p->texts);
     psc_arena_release(&p->scratch);
@@ -588,7 +588,7 @@ enum psc_status psc_arena_play(struct psc_arena *arena, const struct psc_arena_s
         p.run_over = false;
     }
     if (!status)
-        *ret = (struct psc_arena_answer){psc_store_figures(p.store[0]), psc_store_figures(p.store[1]), p.peak_footprint,
+        *ret = (struct psc_arena_answer){psc_depot_figures(p.store[0]), psc_depot_figures(p.store[1]), p.peak_footprint,
                                          p.errors, p.error_n, p.broken};
     if (!status)
         status = psc_arena_story_finish(&p.story, arena, ret_story, reterr);

@@ -18,7 +18,7 @@
 #define PSC_CORE_DEBUG_SCENARIO_H
 
 #include "core/debug/lanes.h"
-#include "core/plan/arena-store.h"
+#include "core/plan/arena-depot.h"
 #include "core/plan/kv-single.h"
 
 #define PSC_SCENARIO_EVENTS_MAX (1u << 22)
@@ -151,7 +151,7 @@ const char *psc_arena_op_name(enum psc_arena_op_kind kind); /* "caller_write": a
  */
 struct psc_arena_op {
     enum psc_arena_op_kind kind;
-    enum psc_store_kind arena;  /* PSC_STORE_N: both */
+    enum psc_depot_kind arena;  /* PSC_DEPOT_N: both */
     uint32_t h, as, of;         /* PSC_NONE: none */
     uint64_t bytes, offset;
     const char *value;          /* written, or expected */
@@ -167,7 +167,7 @@ struct psc_arena_script {
     uint32_t op_n;
 };
 struct psc_arena_answer {
-    struct psc_store_figures exec, io; /* at the end */
+    struct psc_depot_figures exec, io; /* at the end */
     uint64_t peak_footprint;           /* blocks in use and retained, both arenas, at most after any operation */
     const uint32_t *errors;            /* operations that were refused or found something wrong; [error_n] */
     uint32_t error_n;

@@ -41,17 +41,17 @@ static void broken(struct psc_arena_verdict *v, unsigned invariant, const char *
     va_end(args);
 }
 
-static const char *name_of(const struct psc_store *s)
+static const char *name_of(const struct psc_depot *s)
 {
-    return psc_store_kind_name(psc_store_options(s)->kind);
+    return psc_depot_kind_name(psc_depot_options(s)->kind);
 }
 
 /* ---- sums and lists ------------------------------------------------------------------------------------ */
 
-static void check_sums(const struct psc_store *s, struct psc_arena_verdict *v)
+static void check_sums(const struct psc_depot *s, struct psc_arena_verdict *v)
 {
-    struct psc_store_figures f = psc_store_figures(s);
-    const struct psc_store_slot *slots = psc_store_slots(s);
+    struct psc_depot_figures f = psc_depot_figures(s);
+    const struct psc_depot_slot *slots = psc_depot_slots(s);
     uint64_t live = 0, capacity = 0, retained = 0;
     uint32_t count[4] = {0};
     for (uint32_t i = 0; i < f.slot_n; i++) {
@@ -72,35 +72,35 @@ static void check_sums(const struct psc_store *s, struct psc_arena_verdict *v)
                (unsigned long long)retained);
     if (f.peak < f.live)
         broken(v, 0, "%s has a peak below what is live", name_of(s));
-    if (f.retained > psc_store_options(s)->cap)
+    if (f.retained > psc_depot_options(s)->cap)
         broken(v, 0, "%s retains %llu bytes over its cap", name_of(s), (unsigned long long)f.retained);
 }
 
 /* Every free slot is once in the tree and once in the list of evictions; nobody else is. */
-static void check_lists(const struct psc_store *s, struct psc_arena_verdict *v)
+static void check_lists(const struct psc_depot *s, struct psc_arena_verdict *v)
 {
-    struct psc_store_figures f = psc_store_figures(s);
-    const struct psc_store_slot *slots = psc_store_slots(s);
+    struct psc_depot_figures f = psc_depot_figures(s);
+    const struct psc_depot_slot *slots = psc_depot_slots(s);
     uint32_t listed = 0;
     uint64_t last = 0;
-    for (uint32_t i = psc_store_oldest(s); i != PSC_NONE && listed <= f.slot_n; i = slots[i].next, listed++) {
+    for (uint32_t i = psc_depot_oldest(s); i != PSC_NONE && listed <= f.slot_n; i = slots[i].next, listed++) {
         if (slots[i].state != PSC_SLOT_FREE || (listed && slots[i].freed <= last))
             broken(v, 3, "%s slot %u is %s and stands in the list of evictions", name_of(s), i,
                    psc_slot_state_name(slots[i].state));
         last = slots[i].freed;
     }
     for (uint32_t i = 0; i < f.slot_n; i++)
-        if (slots[i].state == PSC_SLOT_FREE && !psc_store_has_bucket(s, i))
+        if (slots[i].state == PSC_SLOT_FREE && !psc_depot_has_bucket(s, i))
             broken(v, 3, "%s slot %u is free and in no bucket", name_of(s), i);
-    if (listed != f.free_n || psc_store_bucketed(s) != f.free_n)
+    if (listed != f.free_n || psc_depot_bucketed(s) != f.free_n)
         broken(v, 3, "%s has %u free slots, %u in buckets and %u in the list of evictions", name_of(s), f.free_n,
-               psc_store_bucketed(s), listed);
+               psc_depot_bucketed(s), listed);
 }
 
-static void check_borrowed(const struct psc_store *s, const struct psc_arena_state *state, struct psc_arena_verdict *v)
+static void check_borrowed(const struct psc_depot *s, const struct psc_arena_state *state, struct psc_arena_verdict *v)
 {
-    const struct psc_store_slot *slots = psc_store_slots(s);
-    for (uint32_t i = 0, n = psc_store_figures(s).slot_n; i < n; i++)
+    const struct psc_depot_slot *slots = psc_depot_slots(s);
+    for (uint32_t i = 0, n = psc_depot_figures(s).slot_n; i < n; i++)
         for (size_t b = 0; slots[i].memory && b < state->borrowed_n; b++) {
             uintptr_t at = (uintptr_t)slots[i].memory, from = (uintptr_t)state->borrowed[b].memory;
             if (at < from + state->borrowed[b].bytes && from < at + slots[i].backed)
@@ -109,18 +109,18 @@ static void check_borrowed(const struct psc_store *s, const struct psc_arena_sta
         }
 }
 
-static void check_homes(const struct psc_store *a, const struct psc_store *b, struct psc_arena_verdict *v)
+static void check_homes(const struct psc_depot *a, const struct psc_depot *b, struct psc_arena_verdict *v)
 {
-    const struct psc_store_slot *slots = psc_store_slots(a);
-    for (uint32_t i = 0, n = psc_store_figures(a).slot_n; i < n; i++)
-        if (slots[i].memory && psc_store_slot_at(b, slots[i].memory) != PSC_NONE)
+    const struct psc_depot_slot *slots = psc_depot_slots(a);
+    for (uint32_t i = 0, n = psc_depot_figures(a).slot_n; i < n; i++)
+        if (slots[i].memory && psc_depot_slot_at(b, slots[i].memory) != PSC_NONE)
             broken(v, 1, "the block of %s slot %u is also that of %s slot %u", name_of(a), i, name_of(b),
-                   psc_store_slot_at(b, slots[i].memory));
+                   psc_depot_slot_at(b, slots[i].memory));
 }
 
 /* ---- claims -------------------------------------------------------------------------------------------- */
 
-static void check_bytes(const struct psc_arena_claim *c, const struct psc_store_slot *p, bool cleared,
+static void check_bytes(const struct psc_arena_claim *c, const struct psc_depot_slot *p, bool cleared,
                         struct psc_arena_verdict *v)
 {
     if (psc_arena_canary(p->memory, p->backed < p->bytes ? p->backed : p->bytes) == c->canary)
@@ -134,7 +134,7 @@ static void check_bytes(const struct psc_arena_claim *c, const struct psc_store_
 static void check_claim(const struct psc_arena_claim *c, bool cleared, uint32_t *owners, struct psc_arena_verdict *v)
 {
     uint32_t i = c->ticket.slot;
-    const struct psc_store_slot *p = i < psc_store_figures(c->store).slot_n ? &psc_store_slots(c->store)[i] : NULL;
+    const struct psc_depot_slot *p = i < psc_depot_figures(c->store).slot_n ? &psc_depot_slots(c->store)[i] : NULL;
     if (!p) {
         broken(v, 1, "%s has no slot %u, which somebody holds", name_of(c->store), i);
     } else if (p->state == PSC_SLOT_FREE || p->state == PSC_SLOT_UNUSED) {
@@ -151,22 +151,22 @@ static void check_claim(const struct psc_arena_claim *c, bool cleared, uint32_t 
 }
 
 /* Nobody else lives where a lent block lies. */
-static void check_lent(const struct psc_store *s, uint32_t i, struct psc_arena_verdict *v)
+static void check_lent(const struct psc_depot *s, uint32_t i, struct psc_arena_verdict *v)
 {
-    const struct psc_store_slot *slots = psc_store_slots(s);
-    uint32_t n = psc_store_figures(s).slot_n;
-    if (psc_store_slot_at(s, slots[i].memory) != i)
-        broken(v, 5, "%s slot %u is lent, and slot %u has the same block", name_of(s), i, psc_store_slot_at(s, slots[i].memory));
-    for (uint32_t k = psc_store_slot_at(s, slots[i].memory) == i ? 0 : n; k < n; k++)
+    const struct psc_depot_slot *slots = psc_depot_slots(s);
+    uint32_t n = psc_depot_figures(s).slot_n;
+    if (psc_depot_slot_at(s, slots[i].memory) != i)
+        broken(v, 5, "%s slot %u is lent, and slot %u has the same block", name_of(s), i, psc_depot_slot_at(s, slots[i].memory));
+    for (uint32_t k = psc_depot_slot_at(s, slots[i].memory) == i ? 0 : n; k < n; k++)
         if (k != i && slots[k].memory == slots[i].memory)
             broken(v, 5, "%s slot %u is lent, and slot %u has the same block", name_of(s), i, k);
 }
 
-static enum psc_status check_owners(const struct psc_store *s, const struct psc_arena_state *state,
+static enum psc_status check_owners(const struct psc_depot *s, const struct psc_arena_state *state,
                                     struct psc_arena_verdict *v, struct psc_error *reterr)
 {
-    struct psc_store_figures f = psc_store_figures(s);
-    const struct psc_store_slot *slots = psc_store_slots(s);
+    struct psc_depot_figures f = psc_depot_figures(s);
+    const struct psc_depot_slot *slots = psc_depot_slots(s);
     uint32_t *owners = psc_alloc0((size_t)f.slot_n + 1, sizeof *owners);
     if (!owners)
         return psc_fail_nomem(reterr);
@@ -193,7 +193,7 @@ enum psc_status psc_arena_check(const struct psc_arena_state *state, struct psc_
     struct psc_arena_verdict v = {0};
     enum psc_status status = PSC_OK;
     for (unsigned i = 0; i < 2 && !status; i++) {
-        const struct psc_store *s = state->stores[i];
+        const struct psc_depot *s = state->stores[i];
         if (!s)
             continue;
         check_sums(s, &v);

@@ -13,14 +13,14 @@
 #ifndef PSC_CORE_PLAN_ARENA_CHECK_H
 #define PSC_CORE_PLAN_ARENA_CHECK_H
 
-#include "core/plan/arena-store.h"
+#include "core/plan/arena-depot.h"
 
 #define PSC_INVARIANT_N 8 /* 0: the sums */
 const char *psc_invariant_text(unsigned invariant); /* "a block in use has one owner" */
 
 /* One owner: a plain handle, or one holder of a lease. */
 struct psc_arena_claim {
-    const struct psc_store *store;
+    const struct psc_depot *store;
     struct psc_ticket ticket;
     bool leased;
     const unsigned char *origin; /* where the block lay when it was given out */
@@ -28,7 +28,7 @@ struct psc_arena_claim {
 };
 struct psc_arena_range { const unsigned char *memory; uint64_t bytes; };
 struct psc_arena_state {
-    const struct psc_store *stores[2]; /* NULL: not there */
+    const struct psc_depot *stores[2]; /* NULL: not there */
     const struct psc_arena_claim *claims;
     const struct psc_arena_range *borrowed; /* memory of callers */
     size_t claim_n, borrowed_n;

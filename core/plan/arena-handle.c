@@ -2,13 +2,13 @@
 
 /* ---- leases -------------------------------------------------------------------------------------------- */
 
-enum psc_status psc_lease_export(struct psc_store *store, struct psc_ticket ticket, struct psc_lease *ret,
+enum psc_status psc_lease_export(struct psc_depot *store, struct psc_ticket ticket, struct psc_lease *ret,
                                  struct psc_error *reterr)
 {
-    enum psc_status status = psc_store_export(store, &ticket, reterr);
+    enum psc_status status = psc_depot_export(store, &ticket, reterr);
     if (status)
         return status;
-    psc_store_ref(store);
+    psc_depot_ref(store);
     *ret = (struct psc_lease){store, ticket};
     return PSC_OK;
 }
@@ -18,10 +18,10 @@ enum psc_status psc_lease_share(const struct psc_lease *lease, struct psc_lease 
     enum psc_status status;
     if (!lease->store)
         return psc_fail(reterr, PSC_ERR_USAGE, "an empty lease has nothing to share");
-    status = psc_store_share(lease->store, lease->ticket, reterr);
+    status = psc_depot_share(lease->store, lease->ticket, reterr);
     if (status)
         return status;
-    psc_store_ref(lease->store);
+    psc_depot_ref(lease->store);
     *ret = *lease;
     return PSC_OK;
 }
@@ -29,12 +29,12 @@ enum psc_status psc_lease_share(const struct psc_lease *lease, struct psc_lease 
 /* The block first, the reference last: letting go may destroy the arena. */
 void psc_lease_reset(struct psc_lease *lease)
 {
-    struct psc_store *store = lease->store;
+    struct psc_depot *store = lease->store;
     if (!store)
         return;
-    (void)!psc_store_return(store, lease->ticket, NULL);
+    (void)!psc_depot_return(store, lease->ticket, NULL);
     *lease = (struct psc_lease){0};
-    psc_store_unref(store);
+    psc_depot_unref(store);
 }
 
 void psc_lease_move(struct psc_lease *to, struct psc_lease *from)
@@ -48,67 +48,67 @@ void psc_lease_move(struct psc_lease *to, struct psc_lease *from)
 
 /* ---- handles ------------------------------------------------------------------------------------------- */
 
-enum psc_status psc_handle_build(struct psc_store *store, struct psc_ticket ticket, struct psc_handle *ret,
+enum psc_status psc_block_handle_build(struct psc_depot *store, struct psc_ticket ticket, struct psc_block_handle *ret,
                                  struct psc_error *reterr)
 {
     if (!store || !ticket.memory)
         return psc_fail(reterr, PSC_ERR_USAGE, "a handle owns a block of an arena: there is none");
-    *ret = (struct psc_handle){.state = PSC_HANDLE_PLAIN, .store = store, .ticket = ticket};
+    *ret = (struct psc_block_handle){.state = PSC_HANDLE_PLAIN, .store = store, .ticket = ticket};
     return PSC_OK;
 }
 
-enum psc_status psc_handle_alloc(struct psc_store *store, uint64_t bytes, enum psc_owner owner, struct psc_handle *ret,
+enum psc_status psc_block_handle_alloc(struct psc_depot *store, uint64_t bytes, enum psc_owner owner, struct psc_block_handle *ret,
                                  struct psc_error *reterr)
 {
     struct psc_ticket ticket;
-    enum psc_status status = psc_store_alloc(store, bytes, owner, &ticket, reterr);
+    enum psc_status status = psc_depot_alloc(store, bytes, owner, &ticket, reterr);
     if (status)
         return status;
-    return psc_handle_build(store, ticket, ret, reterr);
+    return psc_block_handle_build(store, ticket, ret, reterr);
 }
 
-enum psc_status psc_handle_build_leased(struct psc_lease *lease, struct psc_handle *ret, struct psc_error *reterr)
+enum psc_status psc_block_handle_build_leased(struct psc_lease *lease, struct psc_block_handle *ret, struct psc_error *reterr)
 {
     if (!lease->store)
         return psc_fail(reterr, PSC_ERR_USAGE, "a handle cannot be built on an empty lease");
-    *ret = (struct psc_handle){.state = PSC_HANDLE_LEASED, .store = lease->store, .ticket = lease->ticket,
+    *ret = (struct psc_block_handle){.state = PSC_HANDLE_LEASED, .store = lease->store, .ticket = lease->ticket,
                                .lease = *lease};
     *lease = (struct psc_lease){0};
     return PSC_OK;
 }
 
-void psc_handle_move(struct psc_handle *to, struct psc_handle *from)
+void psc_block_handle_move(struct psc_block_handle *to, struct psc_block_handle *from)
 {
     if (to == from)
         return;
-    psc_handle_reset(to, NULL);
+    psc_block_handle_reset(to, NULL);
     *to = *from;
-    *from = (struct psc_handle){0};
+    *from = (struct psc_block_handle){0};
 }
 
-enum psc_status psc_handle_reset(struct psc_handle *handle, struct psc_error *reterr)
+enum psc_status psc_block_handle_reset(struct psc_block_handle *handle, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
     if (handle->state == PSC_HANDLE_PLAIN)
-        status = psc_store_free(handle->store, handle->ticket, reterr);
+        status = psc_depot_free(handle->store, handle->ticket, reterr);
     else if (handle->state == PSC_HANDLE_LEASED)
         psc_lease_reset(&handle->lease);
-    *handle = (struct psc_handle){0};
+    *handle = (struct psc_block_handle){0};
     return status;
 }
 
-struct psc_ticket psc_handle_release(struct psc_handle *handle)
+struct psc_ticket psc_block_handle_release(struct psc_block_handle *handle)
 {
     struct psc_ticket ticket = {0};
     if (handle->state == PSC_HANDLE_PLAIN)
         ticket = handle->ticket;
     else if (handle->state == PSC_HANDLE_LEASED)
         psc_lease_reset(&handle->lease);
-    *handle = (struct psc_handle){0};
+    *handle = (struct psc_block_handle){0};
     return ticket;
 }
 
-enum psc_status psc_handle_export(struct psc_store *store, struct psc_handle *handle, struct psc_handle *ret,
+enum psc_status psc_block_handle_export(struct psc_depot *store, struct psc_block_handle *handle, struct psc_block_handle *ret,
                                   struct psc_error *reterr)
 {
     struct psc_lease lease = {0};
@@ -121,15 +121,15 @@ enum psc_status psc_handle_export(struct psc_store *store, struct psc_handle *ha
     status = psc_lease_export(store, handle->ticket, &lease, reterr);
     if (status)
         return status;
-    *handle = (struct psc_handle){0};
-    return psc_handle_build_leased(&lease, ret, reterr);
+    *handle = (struct psc_block_handle){0};
+    return psc_block_handle_build_leased(&lease, ret, reterr);
 }
 
-enum psc_status psc_handle_retain(struct psc_handle *handle, struct psc_lease *ret, struct psc_error *reterr)
+enum psc_status psc_block_handle_retain(struct psc_block_handle *handle, struct psc_lease *ret, struct psc_error *reterr)
 {
     if (handle->state == PSC_HANDLE_PLAIN) {
-        struct psc_handle leased;
-        enum psc_status status = psc_handle_export(handle->store, handle, &leased, reterr);
+        struct psc_block_handle leased;
+        enum psc_status status = psc_block_handle_export(handle->store, handle, &leased, reterr);
         if (status)
             return status;
         *handle = leased;

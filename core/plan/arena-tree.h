@@ -6,7 +6,7 @@
  *
  * A treap: a search tree on the key that is a heap on a hash of the slot's number, so its shape follows from its content
  * alone and its depth is O(log n) on average. A slot is in a tree at most once; its node is made beforehand
- * (psc_tree_reserve), so putting in and taking out never fail: a lease can always be returned.
+ * (psc_slot_tree_reserve), so putting in and taking out never fail: a lease can always be returned.
  */
 #ifndef PSC_CORE_PLAN_ARENA_TREE_H
 #define PSC_CORE_PLAN_ARENA_TREE_H
@@ -15,29 +15,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PSC_SLOT_NONE UINT32_MAX
+#define PSC_TREE_NONE UINT32_MAX
 
-struct psc_tree_node {
+struct psc_slot_tree_node {
     uint64_t a, b;
     uint32_t left, right;
 };
-struct psc_tree {
-    struct psc_tree_node *nodes; /* owned; of each slot */
+struct psc_slot_tree {
+    struct psc_slot_tree_node *nodes; /* owned; of each slot */
     size_t cap;
     uint32_t root, n;
 };
 
-void psc_tree_init(struct psc_tree *tree);
-void psc_tree_release(struct psc_tree *tree);
+void psc_slot_tree_init(struct psc_slot_tree *tree);
+void psc_slot_tree_release(struct psc_slot_tree *tree);
 /* Room for slots 0 .. n - 1; false when memory is exhausted, nothing changed. */
-bool psc_tree_reserve(struct psc_tree *tree, size_t n);
-void psc_tree_put(struct psc_tree *tree, uint32_t slot, uint64_t a, uint64_t b); /* it is not in the tree */
+bool psc_slot_tree_reserve(struct psc_slot_tree *tree, size_t n);
+void psc_slot_tree_put(struct psc_slot_tree *tree, uint32_t slot, uint64_t a, uint64_t b); /* it is not in the tree */
 /* False when a slot with this key is not there. */
-bool psc_tree_take(struct psc_tree *tree, uint32_t slot, uint64_t a, uint64_t b);
-/* The slot with the smallest key >= (a, b), or the one with the largest key; PSC_SLOT_NONE when there is none. */
-uint32_t psc_tree_at_least(const struct psc_tree *tree, uint64_t a, uint64_t b);
-uint32_t psc_tree_last(const struct psc_tree *tree);
+bool psc_slot_tree_take(struct psc_slot_tree *tree, uint32_t slot, uint64_t a, uint64_t b);
+/* The slot with the smallest key >= (a, b), or the one with the largest key; PSC_TREE_NONE when there is none. */
+uint32_t psc_slot_tree_at_least(const struct psc_slot_tree *tree, uint64_t a, uint64_t b);
+uint32_t psc_slot_tree_last(const struct psc_slot_tree *tree);
 /* The next one in order. */
-uint32_t psc_tree_next(const struct psc_tree *tree, uint32_t slot);
+uint32_t psc_slot_tree_next(const struct psc_slot_tree *tree, uint32_t slot);
 
 #endif

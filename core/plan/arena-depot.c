@@ -1,4 +1,4 @@
-#include "core/plan/arena-store.h"
+#include "core/plan/arena-depot.h"
 
 #include "core/base/mem.h"
 #include "core/plan/arena-tree.h"
@@ -15,25 +15,25 @@ struct psc_block {
     unsigned char *memory;
 };
 
-struct psc_store {
-    struct psc_store_options options;
-    struct psc_store_figures figures;
-    struct psc_store_slot *slots; /* owned */
+struct psc_depot {
+    struct psc_depot_options options;
+    struct psc_depot_figures figures;
+    struct psc_depot_slot *slots; /* owned */
     size_t slot_cap;
     uint32_t unused;              /* head of the list, through next */
     uint32_t oldest, newest;      /* FREE slots in the order of being freed */
-    struct psc_tree buckets;      /* FREE slots by (capacity, lately freed) */
-    struct psc_tree addresses;    /* slots with a block by (memory, 0) */
+    struct psc_slot_tree buckets;      /* FREE slots by (capacity, lately freed) */
+    struct psc_slot_tree addresses;    /* slots with a block by (memory, 0) */
     uint64_t returns, numbers;
-    struct psc_store *other;      /* borrowed */
+    struct psc_depot *other;      /* borrowed */
     uint32_t refs;
     pthread_mutex_t mutex;
 };
 
-const char *psc_store_kind_name(enum psc_store_kind kind)
+const char *psc_depot_kind_name(enum psc_depot_kind kind)
 {
-    static const char *const names[PSC_STORE_N] = {"exec", "io", "simple"};
-    return (unsigned)kind < PSC_STORE_N ? names[kind] : "unknown";
+    static const char *const names[PSC_DEPOT_N] = {"exec", "io", "simple"};
+    return (unsigned)kind < PSC_DEPOT_N ? names[kind] : "unknown";
 }
 
 const char *psc_slot_state_name(enum psc_slot_state state)
@@ -48,23 +48,23 @@ const char *psc_owner_name(enum psc_owner owner)
     return names[owner];
 }
 
-static bool guards(const struct psc_store *s, unsigned guard)
+static bool guards(const struct psc_depot *s, unsigned guard)
 {
     return s->options.guards & guard;
 }
 
-static bool fault(const struct psc_store *s, enum psc_arena_fault f)
+static bool fault(const struct psc_depot *s, enum psc_arena_fault f)
 {
     return s->options.faults & PSC_ARENA_BIT(f);
 }
 
-static void lock(struct psc_store *s)
+static void lock(struct psc_depot *s)
 {
     if (guards(s, PSC_GUARD_LOCK))
         pthread_mutex_lock(&s->mutex);
 }
 
-static void unlock(struct psc_store *s)
+static void unlock(struct psc_depot *s)
 {
     if (guards(s, PSC_GUARD_LOCK))
         pthread_mutex_unlock(&s->mutex);
@@ -72,10 +72,10 @@ static void unlock(struct psc_store *s)
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
-static void tell(struct psc_store *s, enum psc_event_kind kind, uint32_t slot, enum psc_alloc_how how)
+static void tell(struct psc_depot *s, enum psc_event_kind kind, uint32_t slot, enum psc_block_how how)
 {
-    const struct psc_store_slot *p = slot == PSC_NONE ? NULL : &s->slots[slot];
-    struct psc_store_event e = {.kind = kind, .how = how, .slot = slot, .buffer = UINT64_MAX};
+    const struct psc_depot_slot *p = slot == PSC_NONE ? NULL : &s->slots[slot];
+    struct psc_depot_event e = {.kind = kind, .how = how, .slot = slot, .buffer = UINT64_MAX};
     if (!s->options.sink)
         return;
     if (p) {
@@ -87,10 +87,10 @@ static void tell(struct psc_store *s, enum psc_event_kind kind, uint32_t slot, e
     s->options.sink(s->options.ctx, s, &e);
 }
 
-static enum psc_status refuse(struct psc_store *s, enum psc_status status, uint64_t bytes, const char *why,
+static enum psc_status refuse(struct psc_depot *s, enum psc_status status, uint64_t bytes, const char *why,
                               struct psc_error *reterr)
 {
-    struct psc_store_event e = {.kind = PSC_EV_REFUSE, .slot = PSC_NONE, .buffer = UINT64_MAX, .bytes = bytes, .why = why};
+    struct psc_depot_event e = {.kind = PSC_EV_REFUSE, .slot = PSC_NONE, .buffer = UINT64_MAX, .bytes = bytes, .why = why};
     s->figures.refused++;
     if (s->options.sink)
         s->options.sink(s->options.ctx, s, &e);
@@ -99,7 +99,7 @@ static enum psc_status refuse(struct psc_store *s, enum psc_status status, uint6
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-static struct psc_block *block_new(const struct psc_store *s, uint64_t backed)
+static struct psc_block *block_new(const struct psc_depot *s, uint64_t backed)
 {
     size_t align = guards(s, PSC_GUARD_ALIGN) ? ALIGNMENT : 16;
     struct psc_block *block;
@@ -119,31 +119,31 @@ static void block_unref(struct psc_block *block)
         psc_free(block);
 }
 
-static uint64_t backed_of(const struct psc_store *s, uint64_t bytes)
+static uint64_t backed_of(const struct psc_depot *s, uint64_t bytes)
 {
     return s->options.backed_max && bytes > s->options.backed_max ? s->options.backed_max : bytes;
 }
 
-static uint64_t number(struct psc_store *s)
+static uint64_t number(struct psc_depot *s)
 {
     s->figures.blocks++;
     return s->options.numbers ? (*s->options.numbers)++ : s->numbers++;
 }
 
-static void set_block(struct psc_store *s, uint32_t slot, struct psc_block *block, uint64_t capacity)
+static void set_block(struct psc_depot *s, uint32_t slot, struct psc_block *block, uint64_t capacity)
 {
-    struct psc_store_slot *p = &s->slots[slot];
+    struct psc_depot_slot *p = &s->slots[slot];
     p->block = block;
     p->memory = block->memory;
     p->capacity = capacity;
     p->backed = backed_of(s, capacity);
-    psc_tree_put(&s->addresses, slot, (uintptr_t)p->memory, 0);
+    psc_slot_tree_put(&s->addresses, slot, (uintptr_t)p->memory, 0);
 }
 
-static void drop_block(struct psc_store *s, uint32_t slot)
+static void drop_block(struct psc_depot *s, uint32_t slot)
 {
-    struct psc_store_slot *p = &s->slots[slot];
-    psc_tree_take(&s->addresses, slot, (uintptr_t)p->memory, 0);
+    struct psc_depot_slot *p = &s->slots[slot];
+    psc_slot_tree_take(&s->addresses, slot, (uintptr_t)p->memory, 0);
     block_unref(p->block);
     p->block = NULL;
     p->memory = NULL;
@@ -152,14 +152,14 @@ static void drop_block(struct psc_store *s, uint32_t slot)
 
 /* ---- slots --------------------------------------------------------------------------------------------- */
 
-static bool make_slots(struct psc_store *s, uint32_t n)
+static bool make_slots(struct psc_depot *s, uint32_t n)
 {
     uint32_t first = s->figures.slot_n;
     if (n > PSC_ARENA_SLOTS_MAX || !psc_grow(&s->slots, n, &s->slot_cap, sizeof *s->slots) ||
-        !psc_tree_reserve(&s->buckets, n) || !psc_tree_reserve(&s->addresses, n))
+        !psc_slot_tree_reserve(&s->buckets, n) || !psc_slot_tree_reserve(&s->addresses, n))
         return false;
     for (uint32_t i = n; i-- > first;) { /* the lowest is taken first */
-        s->slots[i] = (struct psc_store_slot){.next = s->unused};
+        s->slots[i] = (struct psc_depot_slot){.next = s->unused};
         s->unused = i;
     }
     s->figures.slot_n = n;
@@ -168,7 +168,7 @@ static bool make_slots(struct psc_store *s, uint32_t n)
 }
 
 /* An unused slot stands ready at s->unused? */
-static bool has_slot(struct psc_store *s, bool *nomem)
+static bool has_slot(struct psc_depot *s, bool *nomem)
 {
     if (s->unused != PSC_NONE)
         return true;
@@ -180,7 +180,7 @@ static bool has_slot(struct psc_store *s, bool *nomem)
     return false;
 }
 
-static uint32_t take_unused(struct psc_store *s)
+static uint32_t take_unused(struct psc_depot *s)
 {
     uint32_t slot = s->unused;
     s->unused = s->slots[slot].next;
@@ -188,23 +188,23 @@ static uint32_t take_unused(struct psc_store *s)
     return slot;
 }
 
-static void put_unused(struct psc_store *s, uint32_t slot)
+static void put_unused(struct psc_depot *s, uint32_t slot)
 {
-    struct psc_store_slot *p = &s->slots[slot];
-    *p = (struct psc_store_slot){.generation = p->generation, .next = s->unused};
+    struct psc_depot_slot *p = &s->slots[slot];
+    *p = (struct psc_depot_slot){.generation = p->generation, .next = s->unused};
     s->unused = slot;
     s->figures.unused_n++;
 }
 
-static uint64_t lately(const struct psc_store_slot *p)
+static uint64_t lately(const struct psc_depot_slot *p)
 {
     return UINT64_MAX - p->freed;
 }
 
 /* Into the free list, as the one freed last. */
-static void enlist(struct psc_store *s, uint32_t slot)
+static void enlist(struct psc_depot *s, uint32_t slot)
 {
-    struct psc_store_slot *p = &s->slots[slot];
+    struct psc_depot_slot *p = &s->slots[slot];
     p->state = PSC_SLOT_FREE;
     p->owner = PSC_OWNER_NONE;
     p->holders = 0;
@@ -214,16 +214,16 @@ static void enlist(struct psc_store *s, uint32_t slot)
     p->next = PSC_NONE;
     *(s->newest == PSC_NONE ? &s->oldest : &s->slots[s->newest].next) = slot;
     s->newest = slot;
-    psc_tree_put(&s->buckets, slot, p->capacity, lately(p));
+    psc_slot_tree_put(&s->buckets, slot, p->capacity, lately(p));
     s->figures.retained += p->capacity;
     s->figures.backed_retained += p->backed;
     s->figures.free_n++;
 }
 
-static void delist(struct psc_store *s, uint32_t slot)
+static void delist(struct psc_depot *s, uint32_t slot)
 {
-    struct psc_store_slot *p = &s->slots[slot];
-    psc_tree_take(&s->buckets, slot, p->capacity, lately(p));
+    struct psc_depot_slot *p = &s->slots[slot];
+    psc_slot_tree_take(&s->buckets, slot, p->capacity, lately(p));
     *(p->prev == PSC_NONE ? &s->oldest : &s->slots[p->prev].next) = p->next;
     *(p->next == PSC_NONE ? &s->newest : &s->slots[p->next].prev) = p->prev;
     s->figures.retained -= p->capacity;
@@ -231,16 +231,16 @@ static void delist(struct psc_store *s, uint32_t slot)
     s->figures.free_n--;
 }
 
-static void discard(struct psc_store *s, uint32_t slot, enum psc_event_kind kind)
+static void discard(struct psc_depot *s, uint32_t slot, enum psc_event_kind kind)
 {
     delist(s, slot);
-    tell(s, kind, slot, PSC_ALLOC_NEW);
+    tell(s, kind, slot, PSC_BLOCK_NEW);
     drop_block(s, slot);
     put_unused(s, slot);
     *(kind == PSC_EV_TRIM ? &s->figures.trimmed : &s->figures.evicted) += 1;
 }
 
-static void keep_to_cap(struct psc_store *s)
+static void keep_to_cap(struct psc_depot *s)
 {
     while (s->figures.retained > s->options.cap && s->oldest != PSC_NONE)
         discard(s, fault(s, PSC_ARENA_A10) ? s->newest : s->oldest, PSC_EV_EVICT);
@@ -248,9 +248,9 @@ static void keep_to_cap(struct psc_store *s)
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-enum psc_status psc_store_new(const struct psc_store_options *options, struct psc_store **ret, struct psc_error *reterr)
+enum psc_status psc_depot_new(const struct psc_depot_options *options, struct psc_depot **ret, struct psc_error *reterr)
 {
-    struct psc_store *s;
+    struct psc_depot *s;
     if (options->slot_max > PSC_ARENA_SLOTS_MAX)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "an arena of %u slots was asked for, it has at most %u", options->slot_max,
                         PSC_ARENA_SLOTS_MAX);
@@ -260,25 +260,25 @@ enum psc_status psc_store_new(const struct psc_store_options *options, struct ps
     s->options = *options;
     s->unused = s->oldest = s->newest = PSC_NONE;
     s->refs = 1;
-    psc_tree_init(&s->buckets);
-    psc_tree_init(&s->addresses);
+    psc_slot_tree_init(&s->buckets);
+    psc_slot_tree_init(&s->addresses);
     pthread_mutex_init(&s->mutex, NULL);
     if (options->slot_max && !make_slots(s, options->slot_max)) {
-        psc_store_unref(s);
+        psc_depot_unref(s);
         return psc_fail_nomem(reterr);
     }
     *ret = s;
     return PSC_OK;
 }
 
-void psc_store_ref(struct psc_store *s)
+void psc_depot_ref(struct psc_depot *s)
 {
     lock(s);
     s->refs++;
     unlock(s);
 }
 
-void psc_store_unref(struct psc_store *s)
+void psc_depot_unref(struct psc_depot *s)
 {
     if (!s)
         return;
@@ -289,16 +289,16 @@ void psc_store_unref(struct psc_store *s)
         return;
     for (uint32_t i = 0; i < s->figures.slot_n; i++)
         block_unref(s->slots[i].block);
-    psc_tree_release(&s->buckets);
-    psc_tree_release(&s->addresses);
+    psc_slot_tree_release(&s->buckets);
+    psc_slot_tree_release(&s->addresses);
     psc_free(s->slots);
     pthread_mutex_destroy(&s->mutex);
     psc_free(s);
 }
 
-enum psc_status psc_store_close(struct psc_store **store, struct psc_error *reterr)
+enum psc_status psc_depot_close(struct psc_depot **store, struct psc_error *reterr)
 {
-    struct psc_store *s = *store;
+    struct psc_depot *s = *store;
     if (!s)
         return PSC_OK;
     lock(s);
@@ -306,13 +306,13 @@ enum psc_status psc_store_close(struct psc_store **store, struct psc_error *rete
     unlock(s);
     if (out)
         return psc_fail(reterr, PSC_ERR_USAGE, "the %s arena cannot be closed: %u of its blocks belong to handles that would "
-                        "outlive it; drop or export them first", psc_store_kind_name(s->options.kind), out);
+                        "outlive it; drop or export them first", psc_depot_kind_name(s->options.kind), out);
     *store = NULL;
-    psc_store_unref(s);
+    psc_depot_unref(s);
     return PSC_OK;
 }
 
-void psc_store_set_other(struct psc_store *s, struct psc_store *other)
+void psc_depot_set_other(struct psc_depot *s, struct psc_depot *other)
 {
     s->other = other;
 }
@@ -320,24 +320,24 @@ void psc_store_set_other(struct psc_store *s, struct psc_store *other)
 /* ---- allocation ---------------------------------------------------------------------------------------- */
 
 /* The smallest that is enough; under fault a8 the one that has been free longest. */
-static uint32_t find_free(const struct psc_store *s, uint64_t bytes)
+static uint32_t find_free(const struct psc_depot *s, uint64_t bytes)
 {
     if (!fault(s, PSC_ARENA_A8))
-        return psc_tree_at_least(&s->buckets, bytes, 0);
+        return psc_slot_tree_at_least(&s->buckets, bytes, 0);
     for (uint32_t i = s->oldest; i != PSC_NONE; i = s->slots[i].next)
         if (s->slots[i].capacity >= bytes)
             return i;
     return PSC_NONE;
 }
 
-static uint32_t find_largest(const struct psc_store *s)
+static uint32_t find_largest(const struct psc_depot *s)
 {
-    uint32_t last = psc_tree_last(&s->buckets);
-    return last == PSC_SLOT_NONE ? PSC_NONE : psc_tree_at_least(&s->buckets, s->slots[last].capacity, 0);
+    uint32_t last = psc_slot_tree_last(&s->buckets);
+    return last == PSC_TREE_NONE ? PSC_NONE : psc_slot_tree_at_least(&s->buckets, s->slots[last].capacity, 0);
 }
 
 /* Fault a5: a lent block counts as if it were free. */
-static uint32_t find_lent(const struct psc_store *s, uint64_t bytes)
+static uint32_t find_lent(const struct psc_depot *s, uint64_t bytes)
 {
     for (uint32_t i = 0; fault(s, PSC_ARENA_A5) && i < s->figures.slot_n; i++)
         if (s->slots[i].state == PSC_SLOT_LEASED && s->slots[i].capacity >= bytes)
@@ -346,7 +346,7 @@ static uint32_t find_lent(const struct psc_store *s, uint64_t bytes)
 }
 
 /* Somebody wrote after giving back? */
-static void look_at_poison(struct psc_store *s, const struct psc_store_slot *p)
+static void look_at_poison(struct psc_depot *s, const struct psc_depot_slot *p)
 {
     for (uint64_t i = 0; guards(s, PSC_GUARD_POISON) && i < p->backed; i++)
         if (p->memory[i] != PSC_ARENA_POISON) {
@@ -355,10 +355,10 @@ static void look_at_poison(struct psc_store *s, const struct psc_store_slot *p)
         }
 }
 
-static void begin(struct psc_store *s, uint32_t slot, uint64_t bytes, enum psc_owner owner, enum psc_alloc_how how,
+static void begin(struct psc_depot *s, uint32_t slot, uint64_t bytes, enum psc_owner owner, enum psc_block_how how,
                   struct psc_ticket *ret)
 {
-    struct psc_store_slot *p = &s->slots[slot];
+    struct psc_depot_slot *p = &s->slots[slot];
     p->state = PSC_SLOT_LIVE;
     p->owner = owner;
     p->generation++;
@@ -374,7 +374,7 @@ static void begin(struct psc_store *s, uint32_t slot, uint64_t bytes, enum psc_o
     *ret = (struct psc_ticket){slot, p->generation, p->memory, bytes, p->capacity};
 }
 
-static enum psc_status alloc_new(struct psc_store *s, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
+static enum psc_status alloc_new(struct psc_depot *s, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
                                  struct psc_error *reterr)
 {
     uint32_t lent = find_lent(s, bytes), slot;
@@ -391,12 +391,12 @@ static enum psc_status alloc_new(struct psc_store *s, uint64_t bytes, enum psc_o
         s->figures.reused++;
     }
     set_block(s, slot, block, lent == PSC_NONE ? bytes : s->slots[lent].capacity);
-    begin(s, slot, bytes, owner, lent == PSC_NONE ? PSC_ALLOC_NEW : PSC_ALLOC_AGAIN, ret);
+    begin(s, slot, bytes, owner, lent == PSC_NONE ? PSC_BLOCK_NEW : PSC_BLOCK_AGAIN, ret);
     return PSC_OK;
 }
 
 /* What it held is given up, so nothing is copied; it has exactly the bytes asked for. */
-static enum psc_status grow_largest(struct psc_store *s, uint32_t slot, uint64_t bytes, enum psc_owner owner,
+static enum psc_status grow_largest(struct psc_depot *s, uint32_t slot, uint64_t bytes, enum psc_owner owner,
                                     struct psc_ticket *ret, struct psc_error *reterr)
 {
     struct psc_block *block = block_new(s, backed_of(s, bytes));
@@ -408,12 +408,12 @@ static enum psc_status grow_largest(struct psc_store *s, uint32_t slot, uint64_t
     s->figures.system_allocs++;
     s->figures.grown++;
     s->slots[slot].bytes = bytes;
-    tell(s, PSC_EV_GROW, slot, PSC_ALLOC_GROWN);
-    begin(s, slot, bytes, owner, PSC_ALLOC_GROWN, ret);
+    tell(s, PSC_EV_GROW, slot, PSC_BLOCK_GROWN);
+    begin(s, slot, bytes, owner, PSC_BLOCK_GROWN, ret);
     return PSC_OK;
 }
 
-static enum psc_status alloc_locked(struct psc_store *s, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
+static enum psc_status alloc_locked(struct psc_depot *s, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
                                     struct psc_error *reterr)
 {
     uint64_t sum;
@@ -426,7 +426,7 @@ static enum psc_status alloc_locked(struct psc_store *s, uint64_t bytes, enum ps
         look_at_poison(s, &s->slots[slot]);
         delist(s, slot);
         s->figures.reused++;
-        begin(s, slot, bytes, owner, PSC_ALLOC_AGAIN, ret);
+        begin(s, slot, bytes, owner, PSC_BLOCK_AGAIN, ret);
         return PSC_OK;
     }
     if (has_slot(s, &nomem))
@@ -437,11 +437,11 @@ static enum psc_status alloc_locked(struct psc_store *s, uint64_t bytes, enum ps
     if (slot != PSC_NONE)
         return grow_largest(s, slot, bytes, owner, ret, reterr);
     snprintf(why, sizeof why, "all %u slots of the %s arena are in use: none can be grown to %llu bytes", s->figures.slot_n,
-             psc_store_kind_name(s->options.kind), (unsigned long long)bytes);
+             psc_depot_kind_name(s->options.kind), (unsigned long long)bytes);
     return refuse(s, PSC_ERR_NOMEM, bytes, why, reterr);
 }
 
-enum psc_status psc_store_alloc(struct psc_store *s, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
+enum psc_status psc_depot_alloc(struct psc_depot *s, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
                                 struct psc_error *reterr)
 {
     lock(s);
@@ -453,10 +453,10 @@ enum psc_status psc_store_alloc(struct psc_store *s, uint64_t bytes, enum psc_ow
 /* ---- return -------------------------------------------------------------------------------------------- */
 
 /* The slot that a ticket means, in one of the wanted states; refused otherwise. */
-static uint32_t resolve(struct psc_store *s, struct psc_ticket ticket, bool leased, const char *what, struct psc_error *reterr)
+static uint32_t resolve(struct psc_depot *s, struct psc_ticket ticket, bool leased, const char *what, struct psc_error *reterr)
 {
-    uint32_t slot = ticket.memory ? psc_store_slot_at(s, ticket.memory) : PSC_NONE;
-    const struct psc_store_slot *p;
+    uint32_t slot = ticket.memory ? psc_depot_slot_at(s, ticket.memory) : PSC_NONE;
+    const struct psc_depot_slot *p;
     const char *is = NULL;
     char why[200];
     if (fault(s, PSC_ARENA_A5) && ticket.slot < s->figures.slot_n && s->slots[ticket.slot].memory == ticket.memory)
@@ -474,15 +474,15 @@ static uint32_t resolve(struct psc_store *s, struct psc_ticket ticket, bool leas
         is = "it is not lent";
     if (!is)
         return slot;
-    snprintf(why, sizeof why, "the %s arena does not %s the block: %s", psc_store_kind_name(s->options.kind), what, is);
+    snprintf(why, sizeof why, "the %s arena does not %s the block: %s", psc_depot_kind_name(s->options.kind), what, is);
     (void)!refuse(s, PSC_ERR_USAGE, 0, why, reterr);
     return PSC_NONE;
 }
 
 /* Fault a1: the same block in the other arena's list. */
-static void leak_to_other(struct psc_store *s, const struct psc_store_slot *p)
+static void leak_to_other(struct psc_depot *s, const struct psc_depot_slot *p)
 {
-    struct psc_store *o = s->other;
+    struct psc_depot *o = s->other;
     bool nomem = false;
     uint32_t slot;
     if (!o || !fault(s, PSC_ARENA_A1) || !has_slot(o, &nomem))
@@ -494,15 +494,15 @@ static void leak_to_other(struct psc_store *s, const struct psc_store_slot *p)
     enlist(o, slot);
 }
 
-static void give_back(struct psc_store *s, uint32_t slot, enum psc_event_kind kind)
+static void give_back(struct psc_depot *s, uint32_t slot, enum psc_event_kind kind)
 {
-    struct psc_store_slot *p = &s->slots[slot];
+    struct psc_depot_slot *p = &s->slots[slot];
     if (!fault(s, PSC_ARENA_A11))
         s->figures.live -= p->bytes;
     s->figures.live_capacity -= p->capacity;
     *(p->state == PSC_SLOT_LEASED ? &s->figures.leased_n : &s->figures.live_n) -= 1;
-    tell(s, kind, slot, PSC_ALLOC_NEW);
-    if (s->options.kind == PSC_STORE_SIMPLE) {
+    tell(s, kind, slot, PSC_BLOCK_NEW);
+    if (s->options.kind == PSC_DEPOT_SIMPLE) {
         drop_block(s, slot);
         put_unused(s, slot);
         return;
@@ -514,7 +514,7 @@ static void give_back(struct psc_store *s, uint32_t slot, enum psc_event_kind ki
     keep_to_cap(s);
 }
 
-enum psc_status psc_store_free(struct psc_store *s, struct psc_ticket ticket, struct psc_error *reterr)
+enum psc_status psc_depot_free(struct psc_depot *s, struct psc_ticket ticket, struct psc_error *reterr)
 {
     lock(s);
     uint32_t slot = resolve(s, ticket, false, "free", reterr);
@@ -525,9 +525,9 @@ enum psc_status psc_store_free(struct psc_store *s, struct psc_ticket ticket, st
 }
 
 /* Fault a7: the bytes move to a block of their own. */
-static bool copy_block(struct psc_store *s, uint32_t slot)
+static bool copy_block(struct psc_depot *s, uint32_t slot)
 {
-    struct psc_store_slot *p = &s->slots[slot];
+    struct psc_depot_slot *p = &s->slots[slot];
     struct psc_block *block = block_new(s, p->backed);
     uint64_t capacity = p->capacity;
     if (!block)
@@ -540,12 +540,12 @@ static bool copy_block(struct psc_store *s, uint32_t slot)
     return true;
 }
 
-static enum psc_status export_locked(struct psc_store *s, struct psc_ticket *ticket, struct psc_error *reterr)
+static enum psc_status export_locked(struct psc_depot *s, struct psc_ticket *ticket, struct psc_error *reterr)
 {
     uint32_t slot;
-    if (s->options.kind != PSC_STORE_IO)
+    if (s->options.kind != PSC_DEPOT_IO)
         return refuse(s, PSC_ERR_USAGE, 0, "only blocks of the I/O arena are exported", reterr);
-    slot = psc_store_slot_at(s, ticket->memory);
+    slot = psc_depot_slot_at(s, ticket->memory);
     if (fault(s, PSC_ARENA_A2) && slot != PSC_NONE && s->slots[slot].state == PSC_SLOT_LEASED)
         return PSC_OK;
     slot = resolve(s, *ticket, false, "export", reterr);
@@ -559,11 +559,11 @@ static enum psc_status export_locked(struct psc_store *s, struct psc_ticket *tic
     s->figures.live_n--;
     s->figures.leased_n++;
     ticket->memory = s->slots[slot].memory;
-    tell(s, PSC_EV_EXPORT, slot, PSC_ALLOC_NEW);
+    tell(s, PSC_EV_EXPORT, slot, PSC_BLOCK_NEW);
     return PSC_OK;
 }
 
-enum psc_status psc_store_export(struct psc_store *s, struct psc_ticket *ticket, struct psc_error *reterr)
+enum psc_status psc_depot_export(struct psc_depot *s, struct psc_ticket *ticket, struct psc_error *reterr)
 {
     lock(s);
     enum psc_status status = export_locked(s, ticket, reterr);
@@ -571,19 +571,19 @@ enum psc_status psc_store_export(struct psc_store *s, struct psc_ticket *ticket,
     return status;
 }
 
-enum psc_status psc_store_share(struct psc_store *s, struct psc_ticket ticket, struct psc_error *reterr)
+enum psc_status psc_depot_share(struct psc_depot *s, struct psc_ticket ticket, struct psc_error *reterr)
 {
     lock(s);
     uint32_t slot = resolve(s, ticket, true, "share", reterr);
     if (slot != PSC_NONE) {
         s->slots[slot].holders += !fault(s, PSC_ARENA_A2);
-        tell(s, PSC_EV_TRANSFER, slot, PSC_ALLOC_NEW);
+        tell(s, PSC_EV_TRANSFER, slot, PSC_BLOCK_NEW);
     }
     unlock(s);
     return slot == PSC_NONE ? PSC_ERR_USAGE : PSC_OK;
 }
 
-enum psc_status psc_store_return(struct psc_store *s, struct psc_ticket ticket, struct psc_error *reterr)
+enum psc_status psc_depot_return(struct psc_depot *s, struct psc_ticket ticket, struct psc_error *reterr)
 {
     lock(s);
     uint32_t slot = resolve(s, ticket, true, "take back", reterr);
@@ -595,17 +595,17 @@ enum psc_status psc_store_return(struct psc_store *s, struct psc_ticket ticket, 
 
 /* ---- the rest ------------------------------------------------------------------------------------------ */
 
-void psc_store_clear(struct psc_store *s)
+void psc_depot_clear(struct psc_depot *s)
 {
     lock(s);
-    tell(s, PSC_EV_CLEAR, PSC_NONE, PSC_ALLOC_NEW);
+    tell(s, PSC_EV_CLEAR, PSC_NONE, PSC_BLOCK_NEW);
     for (uint32_t i = 0; fault(s, PSC_ARENA_A4) && i < s->figures.slot_n; i++)
         if (s->slots[i].state == PSC_SLOT_LEASED)
             memset(s->slots[i].memory, PSC_ARENA_POISON, s->slots[i].backed);
     unlock(s);
 }
 
-uint64_t psc_store_trim(struct psc_store *s)
+uint64_t psc_depot_trim(struct psc_depot *s)
 {
     lock(s);
     uint64_t bytes = s->figures.retained;
@@ -615,7 +615,7 @@ uint64_t psc_store_trim(struct psc_store *s)
     return bytes;
 }
 
-void psc_store_set_cap(struct psc_store *s, uint64_t cap)
+void psc_depot_set_cap(struct psc_depot *s, uint64_t cap)
 {
     lock(s);
     s->options.cap = cap;
@@ -623,14 +623,14 @@ void psc_store_set_cap(struct psc_store *s, uint64_t cap)
     unlock(s);
 }
 
-void psc_store_reset_peak(struct psc_store *s)
+void psc_depot_reset_peak(struct psc_depot *s)
 {
     lock(s);
     s->figures.peak = s->figures.live;
     unlock(s);
 }
 
-void psc_store_end_borrow(struct psc_store *s, void *memory, uint64_t bytes)
+void psc_depot_end_borrow(struct psc_depot *s, void *memory, uint64_t bytes)
 {
     bool nomem = false;
     lock(s);
@@ -647,53 +647,53 @@ void psc_store_end_borrow(struct psc_store *s, void *memory, uint64_t bytes)
     unlock(s);
 }
 
-const struct psc_store_options *psc_store_options(const struct psc_store *s)
+const struct psc_depot_options *psc_depot_options(const struct psc_depot *s)
 {
     return &s->options;
 }
 
-struct psc_store_figures psc_store_figures(const struct psc_store *store)
+struct psc_depot_figures psc_depot_figures(const struct psc_depot *store)
 {
-    struct psc_store *s = (struct psc_store *)store; /* its lock is no part of its value */
-    struct psc_store_figures figures;
+    struct psc_depot *s = (struct psc_depot *)store; /* its lock is no part of its value */
+    struct psc_depot_figures figures;
     lock(s);
     figures = s->figures;
     unlock(s);
     return figures;
 }
 
-const struct psc_store_slot *psc_store_slots(const struct psc_store *s)
+const struct psc_depot_slot *psc_depot_slots(const struct psc_depot *s)
 {
     return s->slots;
 }
 
-uint32_t psc_store_slot_at(const struct psc_store *s, const void *address)
+uint32_t psc_depot_slot_at(const struct psc_depot *s, const void *address)
 {
-    uint32_t slot = psc_tree_at_least(&s->addresses, (uintptr_t)address, 0);
-    return slot != PSC_SLOT_NONE && s->slots[slot].memory == address ? slot : PSC_NONE;
+    uint32_t slot = psc_slot_tree_at_least(&s->addresses, (uintptr_t)address, 0);
+    return slot != PSC_TREE_NONE && s->slots[slot].memory == address ? slot : PSC_NONE;
 }
 
-uint32_t psc_store_refs(const struct psc_store *s)
+uint32_t psc_depot_refs(const struct psc_depot *s)
 {
     return s->refs;
 }
 
-uint32_t psc_store_bucketed(const struct psc_store *s)
+uint32_t psc_depot_bucketed(const struct psc_depot *s)
 {
     return s->buckets.n;
 }
 
-bool psc_store_has_bucket(const struct psc_store *s, uint32_t slot)
+bool psc_depot_has_bucket(const struct psc_depot *s, uint32_t slot)
 {
-    const struct psc_store_slot *p = &s->slots[slot];
-    for (uint32_t i = psc_tree_at_least(&s->buckets, p->capacity, lately(p)); i != PSC_SLOT_NONE;
-         i = psc_tree_next(&s->buckets, i))
+    const struct psc_depot_slot *p = &s->slots[slot];
+    for (uint32_t i = psc_slot_tree_at_least(&s->buckets, p->capacity, lately(p)); i != PSC_TREE_NONE;
+         i = psc_slot_tree_next(&s->buckets, i))
         if (i == slot || s->buckets.nodes[i].a != p->capacity || s->buckets.nodes[i].b != lately(p))
             return i == slot;
     return false;
 }
 
-uint32_t psc_store_oldest(const struct psc_store *s)
+uint32_t psc_depot_oldest(const struct psc_depot *s)
 {
     return s->oldest;
 }

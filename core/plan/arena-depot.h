@@ -1,4 +1,4 @@
-/* core/plan/arena-store.h: an arena at run time: slots whose blocks are kept when they are free, and used again.
+/* core/plan/arena-depot.h: an arena at run time: slots whose blocks are kept when they are free, and used again.
  *
  *     UNUSED --alloc--> LIVE --free--> FREE (retained) --alloc--> LIVE
  *                       LIVE --export--> LEASED --last return--> FREE        I/O only
@@ -31,12 +31,12 @@
  * What is illegal is refused with PSC_ERR_USAGE and a sentence, and changes nothing: free or export of an unknown address,
  * of a block that is free, or lent. So is an allocation that fails (PSC_ERR_NOMEM).
  *
- * Ownership: counted. psc_store_new gives the session's reference; each lease holds one (core/plan/arena-handle.h); plain
- * handles hold none and must be gone before the session lets go (psc_store_close refuses). Bytes are never zeroed.
+ * Ownership: counted. psc_depot_new gives the session's reference; each lease holds one (core/plan/arena-handle.h); plain
+ * handles hold none and must be gone before the session lets go (psc_depot_close refuses). Bytes are never zeroed.
  * Returning a block allocates nothing, so it cannot fail.
  */
-#ifndef PSC_CORE_PLAN_ARENA_STORE_H
-#define PSC_CORE_PLAN_ARENA_STORE_H
+#ifndef PSC_CORE_PLAN_ARENA_DEPOT_H
+#define PSC_CORE_PLAN_ARENA_DEPOT_H
 
 #include "core/event/event.h"
 #include "core/plan/arena-fault.h"
@@ -45,8 +45,8 @@
 #define PSC_ARENA_SLOTS_MAX (1u << 22)
 #define PSC_ARENA_NO_CAP UINT64_MAX
 
-enum psc_store_kind { PSC_STORE_EXEC, PSC_STORE_IO, PSC_STORE_SIMPLE, PSC_STORE_N };
-const char *psc_store_kind_name(enum psc_store_kind kind); /* "exec", "io", "simple" */
+enum psc_depot_kind { PSC_DEPOT_EXEC, PSC_DEPOT_IO, PSC_DEPOT_SIMPLE, PSC_DEPOT_N };
+const char *psc_depot_kind_name(enum psc_depot_kind kind); /* "exec", "io", "simple" */
 
 /* Guards, bit mask. */
 enum { PSC_GUARD_GENERATION = 1, PSC_GUARD_ALIGN = 2, PSC_GUARD_POISON = 4, PSC_GUARD_LOCK = 8 };
@@ -68,31 +68,31 @@ struct psc_ticket {
 
 /* What happened, for those who tell stories: kinds alloc, grow (before its alloc), release, export, transfer (one more
  * holder), drop, evict (after the release or drop that is its cause), trim, clear, refuse. */
-enum psc_alloc_how { PSC_ALLOC_NEW, PSC_ALLOC_AGAIN, PSC_ALLOC_GROWN };
-struct psc_store_event {
+enum psc_block_how { PSC_BLOCK_NEW, PSC_BLOCK_AGAIN, PSC_BLOCK_GROWN };
+struct psc_depot_event {
     enum psc_event_kind kind;
-    enum psc_alloc_how how;  /* alloc */
+    enum psc_block_how how;  /* alloc */
     uint32_t slot, generation;
     uint64_t buffer;         /* number of the block, counted over its life in a slot; UINT64_MAX: refused */
     uint64_t bytes, capacity;
     const char *why;         /* refuse: the sentence; else NULL */
 };
-struct psc_store;
-typedef void (*psc_store_sink)(void *ctx, struct psc_store *store, const struct psc_store_event *event);
+struct psc_depot;
+typedef void (*psc_depot_sink)(void *ctx, struct psc_depot *store, const struct psc_depot_event *event);
 
-struct psc_store_options {
-    enum psc_store_kind kind;
+struct psc_depot_options {
+    enum psc_depot_kind kind;
     uint32_t slot_max;        /* blocks in use at once, 0: as many as are asked for */
     uint64_t cap;             /* bytes retained at most; PSC_ARENA_NO_CAP */
     unsigned guards;          /* PSC_ARENA_HARDENED ... */
     psc_arena_faults faults;
     uint64_t backed_max;      /* of each block only so many bytes exist, for scripts about sizes; 0: all */
     uint64_t *numbers;        /* where numbers of blocks are drawn from, shared by arenas; NULL: its own */
-    psc_store_sink sink;      /* called under the lock: it must not call back */
+    psc_depot_sink sink;      /* called under the lock: it must not call back */
     void *ctx;
 };
 
-struct psc_store_figures {
+struct psc_depot_figures {
     uint64_t live, peak;                /* bytes asked for */
     uint64_t live_capacity, retained;   /* sizes of blocks: in use, free */
     uint64_t backed_retained;           /* of these, bytes that exist */
@@ -106,7 +106,7 @@ struct psc_store_figures {
 
 /* For reading; everything is written by this module. */
 struct psc_block;
-struct psc_store_slot {
+struct psc_depot_slot {
     enum psc_slot_state state;
     enum psc_owner owner;
     uint32_t generation;      /* of its use: one more at each alloc */
@@ -120,40 +120,40 @@ struct psc_store_slot {
     uint32_t prev, next;      /* FREE: in the order of being freed. UNUSED: next */
 };
 
-enum psc_status psc_store_new(const struct psc_store_options *options, struct psc_store **ret,
+enum psc_status psc_depot_new(const struct psc_depot_options *options, struct psc_depot **ret,
                               struct psc_error *reterr) PSC_MUST_CHECK;
-void psc_store_ref(struct psc_store *store);
-void psc_store_unref(struct psc_store *store); /* NULL is fine. The last one frees everything. */
+void psc_depot_ref(struct psc_depot *store);
+void psc_depot_unref(struct psc_depot *store); /* NULL is fine. The last one frees everything. */
 /* The session lets go: refused while plain handles are out, *store is kept then. Else *store is NULL. */
-enum psc_status psc_store_close(struct psc_store **store, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_depot_close(struct psc_depot **store, struct psc_error *reterr) PSC_MUST_CHECK;
 /* The other arena of the session: what faults a1 and a6 reach. */
-void psc_store_set_other(struct psc_store *store, struct psc_store *other);
+void psc_depot_set_other(struct psc_depot *store, struct psc_depot *other);
 
-enum psc_status psc_store_alloc(struct psc_store *store, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
+enum psc_status psc_depot_alloc(struct psc_depot *store, uint64_t bytes, enum psc_owner owner, struct psc_ticket *ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
-enum psc_status psc_store_free(struct psc_store *store, struct psc_ticket ticket, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_depot_free(struct psc_depot *store, struct psc_ticket ticket, struct psc_error *reterr) PSC_MUST_CHECK;
 /* LIVE -> LEASED. *ticket changes only under fault a7. */
-enum psc_status psc_store_export(struct psc_store *store, struct psc_ticket *ticket, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_depot_export(struct psc_depot *store, struct psc_ticket *ticket, struct psc_error *reterr) PSC_MUST_CHECK;
 /* One more holder of a block that is lent; one less: the last gives it back. */
-enum psc_status psc_store_share(struct psc_store *store, struct psc_ticket ticket, struct psc_error *reterr) PSC_MUST_CHECK;
-enum psc_status psc_store_return(struct psc_store *store, struct psc_ticket ticket, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_depot_share(struct psc_depot *store, struct psc_ticket ticket, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_depot_return(struct psc_depot *store, struct psc_ticket ticket, struct psc_error *reterr) PSC_MUST_CHECK;
 /* A run is over: an event; leased blocks stay (unless fault a4). */
-void psc_store_clear(struct psc_store *store);
+void psc_depot_clear(struct psc_depot *store);
 /* All free blocks go; returns their bytes, 0 the second time. */
-uint64_t psc_store_trim(struct psc_store *store);
-void psc_store_set_cap(struct psc_store *store, uint64_t cap); /* evicts at once */
-void psc_store_reset_peak(struct psc_store *store);            /* to what is live now */
+uint64_t psc_depot_trim(struct psc_depot *store);
+void psc_depot_set_cap(struct psc_depot *store, uint64_t cap); /* evicts at once */
+void psc_depot_reset_peak(struct psc_depot *store);            /* to what is live now */
 /* Fault a6: memory that was only borrowed becomes a free block. Without the fault nothing happens. */
-void psc_store_end_borrow(struct psc_store *store, void *memory, uint64_t bytes);
+void psc_depot_end_borrow(struct psc_depot *store, void *memory, uint64_t bytes);
 
-const struct psc_store_options *psc_store_options(const struct psc_store *store);
-struct psc_store_figures psc_store_figures(const struct psc_store *store);
-const struct psc_store_slot *psc_store_slots(const struct psc_store *store); /* [slot_n], until the next call */
-uint32_t psc_store_slot_at(const struct psc_store *store, const void *address); /* PSC_NONE when it is no block's */
-uint32_t psc_store_refs(const struct psc_store *store);
+const struct psc_depot_options *psc_depot_options(const struct psc_depot *store);
+struct psc_depot_figures psc_depot_figures(const struct psc_depot *store);
+const struct psc_depot_slot *psc_depot_slots(const struct psc_depot *store); /* [slot_n], until the next call */
+uint32_t psc_depot_slot_at(const struct psc_depot *store, const void *address); /* PSC_NONE when it is no block's */
+uint32_t psc_depot_refs(const struct psc_depot *store);
 /* How many free blocks the tree holds; whether it has this one; and the order of eviction, first first. For checks. */
-uint32_t psc_store_bucketed(const struct psc_store *store);
-bool psc_store_has_bucket(const struct psc_store *store, uint32_t slot);
-uint32_t psc_store_oldest(const struct psc_store *store);
+uint32_t psc_depot_bucketed(const struct psc_depot *store);
+bool psc_depot_has_bucket(const struct psc_depot *store, uint32_t slot);
+uint32_t psc_depot_oldest(const struct psc_depot *store);
 
 #endif
