@@ -255,6 +255,9 @@ static void play_free(struct player *p, const struct psc_arena_op *op)
         p->story.value = l->value;
         refuse(p, PSC_NONE, "it is lent: only its lease gives it back");
     } else if (l) {
+        char text[32];
+        say(p, ": its block of %s is free in %s", psc_bytes_text(l->ticket.capacity, text, sizeof text),
+            psc_depot_kind_name(l->home));
         give_back(p, n->life);
     } else {
         free_again(p, op);
@@ -513,7 +516,8 @@ static enum psc_status step(struct player *p, struct psc_error *reterr)
     }
     evicted = psc_depot_figures(p->store[0]).evicted + psc_depot_figures(p->store[1]).evicted - evicted;
     if (evicted)
-        say(p, "; over the cap: %llu evicted", (unsigned long long)evicted);
+        say(p, "; over the cap, %llu %s evicted, the longest free first", (unsigned long long)evicted,
+            evicted == 1 ? "block is" : "blocks are");
     sum_footprint(p);
     enum psc_status status = check(p, reterr);
     psc_arena_story_title(&p->story, p->title);
