@@ -2,7 +2,6 @@
 
 #include "app/targets.h"
 #include "core/base/text.h"
-#include "core/model/seed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,16 +41,23 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+enum psc_status app_no_vocabulary(struct psc_error *reterr)
+{
+    return psc_fail(reterr, PSC_ERR_USAGE, "this model has no vocabulary: give the prompt as numbers of tokens");
+}
+
 static enum psc_status open_preset(struct app_model *m, const struct app_model_request *request, struct psc_error *reterr)
 {
     struct psc_model *shapes;
     enum psc_status status = app_find_preset(request->preset, &m->preset, reterr);
     if (!status)
         status = psc_model_preset(&m->arena, m->preset, request->weights, &shapes, reterr);
+    if (!status && request->takes_text && !m->preset->is_tiny)
+        status = app_no_vocabulary(reterr);
     if (status)
         return status;
     if (request->data)
-        return psc_model_seeded(&m->arena, shapes, request->seed, &m->model, reterr);
+        return psc_model_seeded_watched(&m->arena, shapes, request->seed, request->watch, &m->model, reterr);
     m->model = shapes;
     return PSC_OK;
 }

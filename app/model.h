@@ -11,6 +11,7 @@
 #include "core/doc/doc.h"
 #include "core/model/build.h"
 #include "core/model/preset.h"
+#include "core/model/seed.h"
 #include "traces/gguf-file.h"
 
 struct app_model_request {
@@ -19,6 +20,8 @@ struct app_model_request {
     const char *weights; /* preset: a mix (core/model/preset.h) instead of its own; NULL */
     bool data;           /* preset: make the weights, not only their shapes */
     uint64_t seed;       /* of the weights */
+    bool takes_text;     /* a prompt will come as text: a preset without vocabulary is refused before its weights are made */
+    const struct psc_seed_watch *watch; /* of the making, which takes seconds for large presets; NULL */
 };
 struct app_model { /* {0} is closed */
     struct psc_arena arena;
@@ -30,6 +33,8 @@ enum psc_status app_model_open(struct app_model *ret, const struct app_model_req
                                struct psc_error *reterr) PSC_MUST_CHECK;
 void app_model_close(struct app_model *m);
 bool app_is_model_file(const char *path); /* begins with "GGUF" */
+/* "this model has no vocabulary: ..." */
+enum psc_status app_no_vocabulary(struct psc_error *reterr);
 /* "there is no preset 'qwen4'; there are: ..." */
 enum psc_status app_find_preset(const char *name, const struct psc_preset **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -71,7 +71,7 @@ enum psc_status app_subject_encode(const struct app_subject *s, const char *text
 {
     const struct psc_chatml_message message = {"user", text};
     if (!s->tokenizer)
-        return psc_fail(reterr, PSC_ERR_USAGE, "this model has no vocabulary: give the prompt as numbers of tokens");
+        return app_no_vocabulary(reterr);
     if (chat)
         return psc_chatml_encode(s->tokenizer, &message, 1, true, tokens, reterr);
     return psc_tokenizer_encode(s->tokenizer, text, strlen(text), PSC_ENCODE_CONTROL | PSC_ENCODE_BOS, tokens, reterr);

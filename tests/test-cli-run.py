@@ -859,6 +859,31 @@ def a_long_run_tells_of_its_progress_on_a_terminal():
 
 
 @test
+def the_making_of_large_weights_is_told_on_a_terminal():
+    master, slave = os.openpty()
+    process = subprocess.Popen([CLI, 'run', '--preset', 'qwen2.5-0.5b', '--tokens', '1', '-n', '1', '--json'],
+                               stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    seen = b''
+    while b'%' not in seen:
+        seen += os.read(master, 100)
+    process.kill()
+    process.communicate(timeout=60)
+    os.close(master)
+    check(b'making weights: ' in seen, seen)
+
+
+@test
+def a_prompt_that_cannot_be_is_refused_before_weights_are_made():
+    began = time.monotonic()
+    for given, told in ((('-p', 'Hello'), 'no vocabulary'), ((), 'needs a prompt')):
+        answer = run('run', '--preset', 'qwen2.5-7b', *given)
+        equal(answer.status, 2)
+        check(told in answer.err, answer.err)
+    check(time.monotonic() - began < 10, 'making the weights takes minutes')
+
+
+@test
 def a_killed_run_leaves_what_was_streamed():
     process, events = started()
     process.kill()

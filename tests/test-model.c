@@ -421,6 +421,55 @@ static void test_seeds(void)
     psc_arena_release(&arena);
 }
 
+struct watched { uint64_t calls, last, total, until; };
+
+static bool watch_cb(void *ctx, uint64_t bytes, uint64_t total)
+{
+    struct watched *w = ctx;
+    g_assert_cmpuint(bytes, >=, w->last);
+    g_assert_cmpuint(bytes, <, total);
+    w->last = bytes;
+    w->total = total;
+    return ++w->calls <= w->until;
+}
+
+/* A tensor of more than a million values is made piece by piece; the bytes are the same as at once. */
+static void test_watched(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_error error = {0};
+    struct watched w = {.until = UINT64_MAX};
+    struct psc_seed_watch watch = {watch_cb, &w};
+    struct psc_model *shapes = preset(&arena, "tiny-qwen2", NULL), *at_once, *told, *none = NULL;
+    g_assert_cmpint(psc_model_seeded(&arena, shapes, 7, &at_once, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_model_seeded_watched(&arena, shapes, 7, &watch, &told, NULL), ==, PSC_OK);
+    g_assert_cmpuint(w.calls, ==, shapes->file_n);
+    g_assert_cmpuint(w.total, ==, shapes->weight_bytes);
+    for (uint32_t i = 0; i < told->file_n; i++)
+        g_assert_cmpmem(told->weights[i].data, told->weights[i].bytes, at_once->weights[i].data, at_once->weights[i].bytes);
+    w = (struct watched){.until = 3};
+    g_assert_cmpint(psc_model_seeded_watched(&arena, shapes, 7, &watch, &none, &error), ==, PSC_ERR_CANCELLED);
+    g_assert_cmpuint(w.calls, ==, 4);
+    g_assert_null(none);
+
+    /* 4097 rows of 256: a million values, and a rest. */
+    struct psc_preset wide = *psc_preset_find("tiny-qwen2-k");
+    wide.hyper.n_vocab = 4097;
+    g_assert_cmpint(psc_model_preset(&arena, &wide, "q8_0", &shapes, NULL), ==, PSC_OK);
+    w = (struct watched){.until = UINT64_MAX};
+    g_assert_cmpint(psc_model_seeded_watched(&arena, shapes, 7, &watch, &told, NULL), ==, PSC_OK);
+    g_assert_cmpuint(w.calls, ==, shapes->file_n + 2);
+    struct psc_tensor_spec embd;
+    psc_hyper_tensor(&shapes->hyper, 0, &embd);
+    const struct psc_weight *made = psc_model_weight(told, embd.name);
+    unsigned char *whole = g_malloc(made->bytes);
+    g_assert_cmpuint(made->in * made->out, ==, 4097 * 256);
+    psc_seed_blocks(&shapes->hyper, &embd, made->type, 7, 0, made->in * made->out, whole);
+    g_assert_cmpmem(made->data, made->bytes, whole, made->bytes);
+    g_free(whole);
+    psc_arena_release(&arena);
+}
+
 static enum psc_status oom_preset(void *data)
 {
     struct psc_arena arena = {0};
@@ -457,6 +506,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/model/seed/types-agree-within-a-step", test_types_agree);
     g_test_add_func("/core/model/seed/scales-are-as-documented", test_scales);
     g_test_add_func("/core/model/seed/same-seed-same-bytes", test_seeds);
+    g_test_add_func("/core/model/seed/the-making-is-told-in-pieces-and-may-be-ended", test_watched);
     g_test_add_func("/core/model/oom", test_oom);
     return g_test_run();
 }

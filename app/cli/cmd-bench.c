@@ -241,17 +241,31 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
     cli_table_end(&table, out);
 }
 
+/* ctx: the percent told last. */
+static bool making_cb(void *ctx, uint64_t bytes, uint64_t total)
+{
+    unsigned *told = ctx, now = (unsigned)(bytes * 100 / (total ? total : 1));
+    if (isatty(STDERR_FILENO) && now != *told)
+        fprintf(stderr, "\r\033[Kmaking weights: %u %%", now);
+    *told = now;
+    return true;
+}
+
 enum cli_exit cli_bench(struct cli_options *options)
 {
     static struct series series[2];
     struct bench b = {.options = options};
-    struct app_model_request request = {.path = options->file, .preset = options->preset, .weights = options->weights};
+    unsigned told = 0;
+    struct app_model_request request = {.path = options->file, .preset = options->preset, .weights = options->weights,
+                                        .watch = &(struct psc_seed_watch){making_cb, &told}};
     struct psc_error error = {.byte = UINT64_MAX};
     struct psc_text out = {0};
     unsigned n = 0;
     uint32_t generate = options->run.has_n ? options->run.n : 128;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     enum psc_status status = app_subject_open(&b.subject, &request, 0, NULL, &error);
+    if (told && isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
     if (!status && !b.subject.model.model)
         status = psc_fail(&error, PSC_ERR_USAGE, "bench measures models: a GGUF file or --preset NAME");
     if (!status) {

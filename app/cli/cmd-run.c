@@ -128,10 +128,25 @@ static bool logits_cb(void *ctx, uint32_t step, const float *logits, uint32_t n)
 
 /* ---- the request ------------------------------------------------------------------------------------ */
 
+static enum psc_status no_prompt(struct psc_error *reterr)
+{
+    return psc_fail(reterr, PSC_ERR_USAGE, "run needs a prompt: -p TEXT, or --tokens IDS");
+}
+
+static bool making_cb(void *ctx, uint64_t bytes, uint64_t total)
+{
+    progress_cb(ctx, "making weights", bytes, total);
+    return true;
+}
+
 static enum psc_status open_subject(struct running *r, struct psc_error *reterr)
 {
     const struct cli_options *o = r->options;
-    struct app_model_request request = {.path = o->file, .preset = o->preset, .weights = o->weights};
+    const struct psc_seed_watch watch = {making_cb, r};
+    struct app_model_request request = {.path = o->file, .preset = o->preset, .weights = o->weights,
+                                        .takes_text = o->run.prompt && !o->run.tokens, .watch = &watch};
+    if (o->preset && !o->run.prompt && !o->run.tokens)
+        return no_prompt(reterr);
     uint32_t phase = o->phase;
     if (o->phase_kind)
         phase = !strcmp(o->phase_kind, "decode");
@@ -153,7 +168,7 @@ static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
         return status;
     }
     if (!c->prompt)
-        return psc_fail(reterr, PSC_ERR_USAGE, "run needs a prompt: -p TEXT, or --tokens IDS");
+        return no_prompt(reterr);
     enum psc_status status = app_subject_encode(&r->subject, c->prompt, c->chat, &r->tokens, reterr);
     q->prompt = (const int32_t *)r->tokens.id; /* ids are below 2^24 */
     q->prompt_n = (uint32_t)r->tokens.n;
@@ -430,6 +445,7 @@ enum cli_exit cli_run(struct cli_options *options)
     r.shows_progress = isatty(STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &r.began);
     if (open_subject(&r, &error)) {
+        clear_progress(&r);
         exit = cli_complain(options->file, &error);
         goto out;
     }

@@ -88,9 +88,34 @@ void psc_seed_blocks(const struct psc_hyper *hyper, const struct psc_tensor_spec
     }
 }
 
+#define TOLD (UINT64_C(1) << 20) /* values between two looks at the watch; whole blocks of every type */
+
+static enum psc_status make_weight(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, uint64_t seed,
+                                   const struct psc_weight *shape, unsigned char *to, const struct psc_seed_watch *watch,
+                                   uint64_t before, uint64_t total, struct psc_error *reterr)
+{
+    const struct psc_wtype_info *info = psc_wtype_info(shape->type);
+    uint64_t n = shape->in * shape->out;
+    for (uint64_t at = 0; at < n; at += TOLD) {
+        uint64_t piece = n - at < TOLD ? n - at : TOLD, bytes = at / info->block * info->bytes;
+        if (watch && !watch->progress(watch->ctx, before + bytes, total))
+            return psc_fail(reterr, PSC_ERR_CANCELLED, "the making of weights was ended");
+        psc_seed_blocks(hyper, tensor, shape->type, seed, at, piece, to + bytes);
+    }
+    return PSC_OK;
+}
+
 enum psc_status psc_model_seeded(struct psc_arena *arena, const struct psc_model *shapes, uint64_t seed,
                                  struct psc_model **ret, struct psc_error *reterr)
 {
+    return psc_model_seeded_watched(arena, shapes, seed, NULL, ret, reterr);
+}
+
+enum psc_status psc_model_seeded_watched(struct psc_arena *arena, const struct psc_model *shapes, uint64_t seed,
+                                         const struct psc_seed_watch *watch, struct psc_model **ret,
+                                         struct psc_error *reterr)
+{
+    uint64_t bytes = 0;
     const struct psc_hyper *hyper = &shapes->hyper;
     uint32_t n = psc_hyper_tensor_n(hyper), made = 0;
     struct psc_arena_mark mark = psc_arena_mark(arena);
@@ -107,7 +132,8 @@ enum psc_status psc_model_seeded(struct psc_arena *arena, const struct psc_model
             status = psc_fail_nomem(reterr);
             break;
         }
-        psc_seed_blocks(hyper, &t, shape->type, seed, 0, shape->in * shape->out, data);
+        status = make_weight(hyper, &t, seed, shape, data, watch, bytes, shapes->weight_bytes, reterr);
+        bytes += shape->bytes;
         weights[made] = *shape;
         weights[made++].data = data;
     }

@@ -20,7 +20,16 @@ void psc_seed_values(const struct psc_hyper *hyper, const struct psc_tensor_spec
 /* The same values as the blocks of a type: at and n are multiples of its block. */
 void psc_seed_blocks(const struct psc_hyper *hyper, const struct psc_tensor_spec *tensor, enum psc_wtype type,
                      uint64_t seed, uint64_t at, uint64_t n, void *blocks);
-/* `shapes` with data: a model whose weights lie in the arena. */
+/* Told every million values, `bytes` of the `total` being made; false ends it. */
+struct psc_seed_watch {
+    bool (*progress)(void *ctx, uint64_t bytes, uint64_t total);
+    void *ctx;
+};
+/* `shapes` with data: a model whose weights lie in the arena. About 10 s for 0.5B. watch: NULL for none;
+ * PSC_ERR_CANCELLED when it ended the making. */
+enum psc_status psc_model_seeded_watched(struct psc_arena *arena, const struct psc_model *shapes, uint64_t seed,
+                                         const struct psc_seed_watch *watch, struct psc_model **ret,
+                                         struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_model_seeded(struct psc_arena *arena, const struct psc_model *shapes, uint64_t seed,
                                  struct psc_model **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
