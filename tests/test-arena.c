@@ -364,6 +364,85 @@ static void test_random(void)
     }
 }
 
+/* ---- faults about sizes and order ---------------------------------------------------------------------------- */
+
+static struct psc_depot *faulty(enum psc_arena_fault fault)
+{
+    struct psc_depot *s = NULL;
+    g_assert_cmpint(psc_depot_new(&(struct psc_depot_options){.cap = PSC_ARENA_NO_CAP, .faults = PSC_ARENA_BIT(fault)}, &s, NULL),
+                    ==, PSC_OK);
+    return s;
+}
+
+static void test_other_faults(void)
+{
+    struct psc_depot *s = faulty(PSC_ARENA_A8);
+    struct psc_ticket a = take(s, 128), b = take(s, 64);
+    give(s, a);
+    give(s, b);
+    g_assert_true(take(s, 48).memory == a.memory); /* not the smallest */
+    psc_depot_unref(s);
+    s = faulty(PSC_ARENA_A9);
+    give(s, take(s, 64));
+    give(s, take(s, 8));
+    g_assert_cmpuint(psc_depot_figures(s).retained, ==, 8);
+    take(s, 64);
+    g_assert_cmpuint(psc_depot_figures(s).system_allocs, ==, 2); /* where one would do */
+    psc_depot_unref(s);
+    s = faulty(PSC_ARENA_A10);
+    a = take(s, 10);
+    b = take(s, 20);
+    give(s, a);
+    give(s, b);
+    psc_depot_set_cap(s, 20);
+    g_assert_cmpuint(psc_depot_figures(s).retained, ==, 10); /* the one freed last went */
+    psc_depot_unref(s);
+    s = faulty(PSC_ARENA_A11);
+    give(s, take(s, 10));
+    struct psc_arena_state state = {.stores = {s, NULL}};
+    struct psc_arena_verdict v;
+    g_assert_cmpint(psc_arena_check(&state, &v, NULL), ==, PSC_OK);
+    g_assert_cmpuint(v.broken, ==, 1); /* the sums */
+    psc_depot_unref(s);
+}
+
+/* Arrays are dropped by one thread while another runs. */
+static gpointer churn(gpointer data)
+{
+    struct psc_block_handle held[8] = {0};
+    uint64_t random = (uintptr_t)&held;
+    for (unsigned i = 0; i < 4000; i++) {
+        struct psc_block_handle *h = &held[psc_random_next(&random) % 8], made = {0}, lent = {0};
+        g_assert_cmpint(psc_block_handle_alloc(data, 1 + i % 50, PSC_OWNER_TENSOR, &made, NULL), ==, PSC_OK);
+        made.ticket.memory[0] = 1;
+        if (i % 2) {
+            g_assert_cmpint(psc_block_handle_export(data, &made, &lent, NULL), ==, PSC_OK);
+            psc_block_handle_move(h, &lent);
+        } else {
+            psc_block_handle_move(h, &made);
+        }
+    }
+    for (unsigned i = 0; i < 8; i++)
+        psc_block_handle_reset(&held[i], NULL);
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    struct psc_depot *s = make(PSC_DEPOT_IO, 0, 200, PSC_ARENA_HARDENED);
+    GThread *thread = g_thread_new("churn", churn, s);
+    churn(s);
+    g_thread_join(thread);
+    struct psc_arena_state state = {.stores = {s, NULL}};
+    struct psc_arena_verdict v;
+    g_assert_cmpint(psc_arena_check(&state, &v, NULL), ==, PSC_OK);
+    g_assert_cmpstr(v.text, ==, "");
+    g_assert_cmpuint(psc_depot_figures(s).live, ==, 0);
+    g_assert_cmpuint(psc_depot_figures(s).stale_writes, ==, 0);
+    g_assert_cmpuint(psc_depot_refs(s), ==, 1);
+    psc_depot_unref(s);
+}
+
 static enum psc_status many_steps(void *data)
 {
     struct psc_depot *s = NULL;
@@ -411,6 +490,8 @@ int main(int argc, char **argv)
     g_test_add_func("/arena/lease/pins-shares-and-keeps-the-arena", test_leases);
     g_test_add_func("/arena/lease/every-order-of-destruction", test_destruction);
     g_test_add_func("/arena/random/agrees-with-a-naive-model", test_random);
+    g_test_add_func("/arena/faults/sizes-and-order", test_other_faults);
+    g_test_add_func("/arena/modes/a-lock-lets-two-threads-in", test_threads);
     g_test_add_func("/arena/oom", test_oom);
     return g_test_run();
 }
