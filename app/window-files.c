@@ -104,8 +104,9 @@ void psc_window_choose_file(PscWindow *self)
     GtkFileChooserNative *dialog = gtk_file_chooser_native_new("Open a trace or a graph", GTK_WINDOW(self),
                                                                GTK_FILE_CHOOSER_ACTION_OPEN, "_Open", "_Cancel");
     GtkFileFilter *json = gtk_file_filter_new(), *all = gtk_file_filter_new();
-    gtk_file_filter_set_name(json, "Traces and graphs (*.json)");
+    gtk_file_filter_set_name(json, "Traces, graphs and expressions (*.json, *.lazy)");
     gtk_file_filter_add_pattern(json, "*.json");
+    gtk_file_filter_add_pattern(json, "*.lazy");
     gtk_file_filter_set_name(all, "All files");
     gtk_file_filter_add_pattern(all, "*");
     gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(dialog), json);

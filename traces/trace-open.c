@@ -1,3 +1,4 @@
+#include "traces/lazy-file.h"
 #include "traces/minimalloc.h"
 #include "traces/probe.h"
 #include "traces/scenario-read.h"
@@ -219,6 +220,11 @@ static enum psc_status open_events(struct psc_source source, const char *path, c
     return status;
 }
 
+static enum psc_status load_lazy(struct psc_doc *doc, const char *bytes, size_t n, struct psc_error *reterr)
+{
+    return psc_lazy_file_load(doc, NULL, bytes, n, reterr);
+}
+
 /* Takes the source over. */
 static enum psc_status open_source(struct psc_source source, const char *path, const char *name,
                                    const struct psc_open_options *options, struct psc_report *report,
@@ -232,6 +238,8 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
     psc_probe(source.s, source.n, &probe);
     if (psc_scenario_is(probe.format, &scenario))
         return open_whole(psc_scenario_load, source, path, name, report, ret, reterr);
+    if (psc_lazy_file_is(name, source.s, source.n))
+        return open_whole(load_lazy, source, path, name, report, ret, reterr);
     if (psc_minimalloc_is(source.s, source.n))
         return open_whole(psc_minimalloc_load, source, path, name, report, ret, reterr);
     struct psc_trace *t = psc_alloc0(1, sizeof *t);

@@ -1,6 +1,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/figures.h"
 #include "app/cli/input.h"
+#include "app/cli/lazy.h"
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 #include "core/debug/explain.h"
@@ -231,6 +232,8 @@ static enum cli_exit answer(const struct cli_options *options, const struct psc_
 
 enum cli_exit cli_plan(struct cli_options *options)
 {
+    if (cli_lazy_is(options))
+        return cli_lazy_plan(options);
     struct cli_input in = {0};
     struct psc_analysis *a = NULL;
     enum cli_exit status = cli_input_open(&in, options, false);

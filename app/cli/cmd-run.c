@@ -2,6 +2,7 @@
  * streamed. Ctrl-C ends the run, not the program: what was recorded is written all the same. */
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/lazy.h"
 #include "app/cli/run-values.h"
 #include "app/cli/words.h"
 #include "app/kv-files.h"
@@ -439,6 +440,8 @@ static enum cli_exit execute(struct running *r)
 
 enum cli_exit cli_run(struct cli_options *options)
 {
+    if (cli_lazy_is(options))
+        return cli_lazy_run(options);
     struct running r = {.options = options};
     struct psc_error error = {.byte = UINT64_MAX};
     enum cli_exit exit = CLI_CLEAN;

@@ -1,5 +1,6 @@
 #include "app/cli/input.h"
 
+#include "app/cli/lazy.h"
 #include "app/cli/words.h"
 #include "app/model.h"
 #include "traces/traces.h"
@@ -156,7 +157,11 @@ enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, 
     struct psc_error error = {0};
     struct psc_open_options open = {.whole = whole};
     enum psc_status status;
-    if (options->preset || app_is_model_file(options->file))
+    if (options->expr || (*options->lazy_words && cli_lazy_is(options)))
+        status = cli_lazy_doc(options, &in->doc, &error);
+    else if (*options->lazy_words)
+        status = psc_fail(&error, PSC_ERR_USAGE, "'%s' is for expressions: --expr TEXT or a .lazy file", options->lazy_words);
+    else if (options->preset || app_is_model_file(options->file))
         status = open_model(in, options, &error);
     else if (options->model_option)
         status = psc_fail(&error, PSC_ERR_USAGE, "%s is for models: a GGUF file or --preset NAME", options->model_option);

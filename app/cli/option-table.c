@@ -1,9 +1,11 @@
 #include "app/cli/option-table.h"
 
 #include "core/base/mem.h"
+#include "core/candela/plan.h"
 #include "core/model/preset.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,11 +146,32 @@ static bool set_time(struct cli_options *o, const char *v)
     bool has;
     return set_u32(v, &o->plan.budget.milliseconds, &has) && o->plan.budget.milliseconds && (o->replan = true);
 }
+/* Generations and defects of expressions are words of a script. */
+bool cli_add_lazy_word(struct cli_options *o, const char *v)
+{
+    size_t n = strlen(o->lazy_words);
+    if (n + strlen(v) + 2 > sizeof o->lazy_words)
+        return false;
+    snprintf(o->lazy_words + n, sizeof o->lazy_words - n, "%s%s", n ? " " : "", v);
+    return true;
+}
+static bool set_expr(struct cli_options *o, const char *v) { return *(o->expr = v); }
+static bool set_generation(struct cli_options *o, const char *v)
+{
+    enum psc_generation generation;
+    return psc_generation_parse(v, &generation) && cli_add_lazy_word(o, v);
+}
+static bool set_level(struct cli_options *o, const char *v)
+{
+    (void)v;
+    return cli_add_lazy_word(o, "level");
+}
+
 static bool set_fault(struct cli_options *o, const char *v)
 {
     enum psc_fault fault = psc_fault_from_name(v);
     if (fault == PSC_FAULT_N)
-        return false;
+        return psc_candela_fault_from_name(v) != PSC_CANDELA_FAULT_N && cli_add_lazy_word(o, v);
     o->plan.faults |= PSC_FAULT_BIT(fault);
     return o->replan = true;
 }
@@ -339,6 +362,12 @@ static const struct cli_option table[] = {
      "values of a row, for dumps without a header; --n-ctx says as much"},
     {"--n-ctx", "N", IN(CLI_KV), set_dump_rows, "a number of rows", "rows of a region, for dumps without a header"},
     {"--tag", "TAG", IN(CLI_KV), set_tag, "a word", "which dump of a folder: prefill or decode"},
+    {"--expr", "TEXT", IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_expr, "an expression",
+     "instead of FILE: a lazy expression, '(a + b) * 2'"},
+    {"--generation", "NAME", IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_generation,
+     "hardened, 0.1, 0.2 or arena", "of an expression: hardened, 0.1, 0.2 or arena; default hardened"},
+    {"--level", NULL, IN(CLI_CHECK) | IN(CLI_RENDER), set_level, NULL,
+     "of an expression: steps of one level run beside each other"},
     {"--help", NULL, EVERY, set_help, NULL, "this text"},
 };
 #define TABLE_N (sizeof table / sizeof *table)

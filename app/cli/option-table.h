@@ -25,6 +25,8 @@ struct cli_option {
 /* All options: those of option-table.c, then those of run-options.c. i < cli_option_n(). */
 const struct cli_option *cli_option_at(size_t i);
 size_t cli_option_n(void);
+/* Generation, fault or `level` of an expression; false when there are too many. */
+bool cli_add_lazy_word(struct cli_options *o, const char *word);
 extern const struct cli_option cli_run_option_table[];
 extern const size_t cli_run_option_n;
 

@@ -1,6 +1,7 @@
 #include "app/cli/options.h"
 
 #include "app/cli/option-table.h"
+#include "core/candela/fault.h"
 #include "core/model/preset.h"
 #include "core/run/faults.h"
 
@@ -22,6 +23,12 @@ static void add_faults(struct psc_text *out, enum cli_command command)
         if (knows_fault(command, &fault))
             psc_text_addf(out, "  %-4s %s\n", fault.name, fault.text);
     }
+    if (command == CLI_EXPORT)
+        return;
+    psc_text_add(out, "\nFaults of expressions:\n");
+    for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
+        psc_text_addf(out, "  %-4s %s\n", psc_candela_fault_name((enum psc_candela_fault)f),
+                      psc_candela_fault_text((enum psc_candela_fault)f));
 }
 
 static void add_presets(struct psc_text *out)
@@ -192,6 +199,13 @@ static enum psc_status check_whole(struct cli_options *o, struct psc_error *rete
     const char *name = cli_commands[o->command].name;
     if (o->preset && o->file)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s takes a FILE or --preset, not both: '%.60s' is one too many", name, o->file);
+    if (o->expr && (o->file || o->preset))
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s takes a FILE or --expr, not both", name);
+    if (o->expr && (o->replan || o->plan_file || o->model_option))
+        return psc_fail(reterr, PSC_ERR_USAGE, "an expression is planned as candela plans: it takes --generation and --fault, no "
+                                               "other option of planners or models");
+    if (o->expr)
+        o->file = "expression";
     if (!o->file && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a FILE; planscope-cli %s --help says more", name, name);
     if (o->weights && !o->preset)

@@ -28,6 +28,10 @@ struct cli_options { /* all strings are borrowed from argv */
     uint64_t tokens, n_ctx, seed;
     bool no_fuse_qkv, no_fuse_ffn;
 
+    /* An expression (core/candela/script.h): typed, or a file of its own kind. */
+    const char *expr;
+    char lazy_words[160];         /* generation and faults, as words of a script */
+
     bool json, pretty, log, nodes, dark, require_own;
     bool replan;                  /* a planner option was given: plan here whatever the file brings */
     const struct psc_planner *planner;

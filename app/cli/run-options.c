@@ -1,6 +1,7 @@
 #include "app/cli/run-options.h"
 
 #include "app/cli/option-table.h"
+#include "core/candela/fault.h"
 #include "core/run/faults.h"
 
 #include <ctype.h>
@@ -125,7 +126,7 @@ static bool set_fault(struct cli_options *o, const char *v)
 {
     struct psc_named_fault fault;
     if (!psc_named_fault_find(v, &fault))
-        return false;
+        return psc_candela_fault_from_name(v) != PSC_CANDELA_FAULT_N && cli_add_lazy_word(o, v);
     o->plan.faults |= fault.plan;
     o->run.session.run_faults |= fault.run;
     o->run.session.call_faults |= fault.call;

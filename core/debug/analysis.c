@@ -104,7 +104,7 @@ static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analys
         if (options->replan)
             return pack_boxes(a, options, reterr);
     }
-    if (!options->replan && phase->story) {
+    if ((!options->replan || (!phase->graph && !phase->boxes)) && phase->story) {
         bool filed = a->packed && !strcmp(a->packer, "the file");
         a->origin = filed ? "Boxes and offsets of the file"
                     : phase->boxes ? "Boxes of the file, packed when it was opened" : "Events of the file";

@@ -115,7 +115,8 @@ static enum psc_kind kind_of(const struct psc_replay *r, const struct psc_suspec
     }
     if (s->async)
         return PSC_K6;
-    if (f->overlap_only || s->over_operand)
+    bool given_back = f->write_event != PSC_NONE && psc_shadow_vanishes(r->story->events[f->write_event].kind);
+    if (f->overlap_only || (s->over_operand && !given_back))
         return PSC_K5;
     if (s->through_view)
         return PSC_K4;

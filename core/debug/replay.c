@@ -272,12 +272,22 @@ static bool moves_nothing(const struct psc_replay *r, uint32_t turn, uint32_t ev
     return at == w->hi;
 }
 
+/* Without a graph nothing tells what an op may do, but one that works in place says so. */
+static bool says_in_place(const struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
+{
+    for (const struct psc_event *e = read + 1; e < write; e++)
+        if (e->kind == PSC_EV_ALIAS && e->node == write->node && e->peer != PSC_NONE &&
+            psc_replay_root(r->story, e->peer) == psc_replay_root(r->story, read->value))
+            return true;
+    return false;
+}
+
 static bool may_overwrite(const struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
 {
     bool exact = read->lo == write->lo && read->hi == write->hi;
 
     if (!r->graph || write->node >= r->graph->n)
-        return exact;
+        return exact && says_in_place(r, read, write);
     const struct psc_op_info *op = psc_op_info(r->graph->nodes[write->node].op);
     return exact && read->operand < 32 && (op->may_overwrite >> read->operand & 1);
 }

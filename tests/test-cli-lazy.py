@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Expressions through the command line: planned, checked, drawn and run, typed or from a file."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
+from common import *  # noqa: E402,F403
+
+PACKER = 't = transpose([[1, 2], [3, 4]])\nc = as_contiguous(t)\ns = t + 1\nr = c + s\n'
+
+
+def lazy_file(text, name='x.lazy'):
+    path = os.path.join(os.path.dirname(save({})), name)
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+    return path
+
+
+@test
+def positions_count_leaves_and_a_chain_needs_one_buffer():
+    plan = run('plan', '--expr', '(a + b) * 2', '--json').json
+    equal([s['position'] for s in plan['steps']], [0, 1, 2, 3])
+    equal([s['decision'] for s in plan['steps']], ['leaf', 'leaf', 'allocate', 'in place'])
+    equal((plan['allocations'], plan['bytes'], plan['peak']), (1, 16, 16))
+    equal(run('run', '--expr', '(a + b) * 2', '--json').json['values'], [22.0, 44.0, 66.0, 88.0])
+
+
+@test
+def a_generation_before_in_place_needs_two():
+    equal(run('plan', '--expr', '(a + b) * 2', '--json', '--generation', '0.1').json['allocations'], 2)
+
+
+@test
+def faults_are_found_and_go_wrong_as_documented():
+    right = 'a = [10, 10, 10, 10]; b = [3, 3, 3, 3]; a - (b + 0)'
+    equal(run('run', '--expr', right, '--json').json['values'], [7.0] * 4)
+    equal(run('run', '--expr', right, '--json', '--fault', 'b1').json['values'], [-7.0] * 4)
+    equal(run('check', '--expr', right).status, 0)
+    equal(run('check', '--expr', right, '--fault', 'b1').status, 1)
+    answer = run('run', '--expr', PACKER, '--fault', 'b3')
+    equal(answer.status, 2)
+    check('reads a tensor that has no buffer: c' in answer.err, answer.err)
+
+
+@test
+def a_file_opens_as_a_document():
+    path = lazy_file('# lazy 0.2 b3\n' + PACKER)
+    equal(run('check', path).status, 1)
+    equal(run('check', lazy_file(PACKER)).status, 0)
+    equal(run('run', lazy_file(PACKER), '--json').json, {'name': 'r', 'shape': [2, 2], 'values': [3.0, 7.0, 5.0, 9.0]})
+    picture = os.path.join(os.path.dirname(path), 'x.svg')
+    equal(run('render', path, '-o', picture).status, 0)
+    check(os.path.getsize(picture) > 1000, 'an empty picture')
+    check('expression' in run('info', path).out, 'the phase has no kind')
+
+
+@test
+def mistakes_name_line_and_column():
+    answer = run('plan', lazy_file('a + b\na + $\n'))
+    equal(answer.status, 2)
+    check('x.lazy:2:5: ' in answer.err, answer.err)
+    equal(run('plan', '--expr', 'ones(3) + ones(4)').status, 2)
+    equal(run('plan', '--expr', 'a + b', '--mode', 'hardened').status, 2)
+    equal(run('plan', '--expr', 'a + b', 'file.json').status, 2)
+
+
+main()
