@@ -308,7 +308,7 @@ static const struct cli_option table[] = {
      "minfer-graph, minfer-trace, plan, csv, minimalloc; of a preset also gguf"},
     {"--pretty", NULL, IN(CLI_EXPORT), set_pretty, NULL, "two blanks of indentation instead of one line"},
     {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map, usage or kv",
-     "rows (a row a buffer), map (by address), usage (live bytes), kv (KV rows); default rows"},
+     "rows (a buffer each), map (by address), usage (live bytes), kv (cells); default rows"},
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
