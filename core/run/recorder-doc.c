@@ -1,13 +1,15 @@
-/* The steps of a recorded document: each in an arena of its own, kept until the document goes. */
+/* The steps of a recorded document: each in an arena of its own, as it was measured, kept until the document goes. */
 #include "core/run/recorder-private.h"
 
 #include "core/base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
 struct kept_step {
     struct psc_arena arena;
-    struct psc_step step;
+    struct psc_step step; /* without records */
+    struct psc_rec_raw raw;
 };
 struct kept_phase {
     struct kept_step *steps; /* owned */
@@ -17,6 +19,53 @@ struct psc_rec_store {
     struct kept_phase *phases; /* owned */
     size_t n, cap;
 };
+
+/* ---- records ------------------------------------------------------------------------------------------------- */
+
+static double canonical(double v)
+{
+    return isnan(v) ? (double)NAN : v; /* one bit pattern for every NaN, so that hashes agree */
+}
+
+static void make_record(const struct psc_rec_raw *raw, psc_node i, float *values, struct psc_record *record)
+{
+    const struct psc_node_info *node = &raw->graph->nodes[i];
+    const struct psc_probe_stats *stats = &raw->stats[i];
+    double four[4] = {canonical(stats->min), canonical(stats->max), canonical(stats->mean), canonical(stats->absmean)};
+    *record = (struct psc_record){
+        .id = node->id, .node = i, .dtype = node->dtype, .n = stats->n, .stride = stats->stride,
+        .min = four[0], .max = four[1], .mean = four[2], .absmean = four[3], .has_stats = true,
+        .values = values, .value_n = stats->sample_n, .stats_hash = psc_hash_bytes(four, sizeof four, 0),
+        .has_hash = raw->hashed[i], .hash = raw->hash[i],
+    };
+    for (uint32_t k = 0; k < stats->sample_n; k++) { /* as files have them: rounded in f32 */
+        float x = roundf(stats->samples[k] * 1e6f) / 1e6f;
+        values[k] = isnan(x) ? NAN : x;
+        record->nonfinite += !isfinite(x);
+    }
+    record->values_hash = psc_hash_bytes(values, record->value_n * sizeof *values, 0);
+}
+
+enum psc_status psc_rec_records(struct psc_arena *arena, const struct psc_rec_raw *raw, struct psc_step *step,
+                                struct psc_error *reterr)
+{
+    uint32_t used = 0, at = 0;
+    struct psc_record *records = psc_arena_alloc(arena, raw->record_n, sizeof *records);
+    float *values = psc_arena_alloc(arena, (size_t)raw->record_n * PSC_PROBE_SAMPLES, sizeof *values);
+    if (!records || !values)
+        return psc_fail_nomem(reterr);
+    for (psc_node i = 0; raw->graph && i < raw->graph->n; i++) {
+        if (!raw->noted[i])
+            continue;
+        make_record(raw, i, values + at, &records[used]);
+        at += records[used++].value_n;
+    }
+    step->records = records;
+    step->record_n = used;
+    return PSC_OK;
+}
+
+/* ---- the step source ------------------------------------------------------------------------------------------- */
 
 static uint32_t count(void *ctx, uint32_t phase)
 {
@@ -28,10 +77,12 @@ static enum psc_status load(void *ctx, uint32_t phase, uint32_t step, struct psc
                             struct psc_error *reterr)
 {
     const struct psc_rec_store *store = ctx;
-    (void)arena;
-    (void)reterr;
-    *ret = store->phases[phase].steps[step].step; /* lives as long as the document */
-    return PSC_OK;
+    const struct kept_step *kept = &store->phases[phase].steps[step];
+    struct psc_step made = kept->step; /* all but the records lives as long as the document */
+    enum psc_status status = psc_rec_records(arena, &kept->raw, &made, reterr);
+    if (status == PSC_OK)
+        *ret = made;
+    return status;
 }
 
 static void close_store(void *ctx)
@@ -71,13 +122,13 @@ enum psc_status psc_rec_store_phase(struct psc_doc *doc, struct psc_rec_store *s
     return PSC_OK;
 }
 
-enum psc_status psc_rec_store_step(struct psc_rec_store *store, const struct psc_step *step, struct psc_arena *arena,
-                                   struct psc_error *reterr)
+enum psc_status psc_rec_store_step(struct psc_rec_store *store, const struct psc_step *step, const struct psc_rec_raw *raw,
+                                   struct psc_arena *arena, struct psc_error *reterr)
 {
     struct kept_phase *phase = &store->phases[store->n - 1];
     if (!psc_grow(&phase->steps, phase->n + 1, &phase->cap, sizeof *phase->steps))
         return psc_fail_nomem(reterr);
-    phase->steps[phase->n++] = (struct kept_step){*arena, *step};
+    phase->steps[phase->n++] = (struct kept_step){*arena, *step, *raw};
     memset(arena, 0, sizeof *arena);
     return PSC_OK;
 }

@@ -122,7 +122,7 @@ static bool find_views(struct psc_look *look, const struct psc_graph *graph)
 }
 
 enum psc_status psc_look_init(struct psc_look *look, const struct psc_graph *graph, const struct psc_plan *plan,
-                              const struct psc_recorder_options *options, struct psc_error *reterr)
+                              struct psc_error *reterr)
 {
     struct psc_arena *a = &look->arena;
     size_t reads = (size_t)graph->src_total + graph->output_n;
@@ -141,12 +141,11 @@ enum psc_status psc_look_init(struct psc_look *look, const struct psc_graph *gra
     look->known = psc_arena_alloc0(a, look->window_n, 1);
     look->found = psc_arena_alloc0(a, reads, sizeof *look->found);
     look->asked = psc_arena_alloc0(a, reads, 1);
-    look->stats = psc_arena_alloc(a, options->values ? graph->n : 0, sizeof *look->stats);
     look->noted = psc_arena_alloc0(a, graph->n, 1);
     look->contents = psc_arena_alloc0(a, graph->n, sizeof *look->contents);
     look->inputs = psc_arena_alloc0(a, graph->n, sizeof *look->inputs);
     look->late = psc_arena_alloc(a, graph->n, sizeof *look->late);
-    if (!look->expected || !look->known || !look->found || !look->asked || !look->stats || !look->noted ||
+    if (!look->expected || !look->known || !look->found || !look->asked || !look->noted ||
         !look->contents || !look->inputs || !look->late)
         return psc_fail_nomem(reterr);
     return PSC_OK;
@@ -223,7 +222,7 @@ static enum psc_status hash_written(struct psc_recorder *r, const struct psc_bac
     return status;
 }
 
-void psc_look_begin(struct psc_recorder *r)
+enum psc_status psc_look_begin(struct psc_recorder *r, struct psc_error *reterr)
 {
     struct psc_look *look = &r->phase.look;
     const struct psc_graph *graph = r->phase.graph;
@@ -234,6 +233,10 @@ void psc_look_begin(struct psc_recorder *r)
     for (uint32_t w = 0; w < look->window_n; w++) /* inputs keep what they were filled with */
         if (!look->inputs[look->windows[w].owner].b)
             look->known[w] = false;
+    look->stats = NULL;
+    if (r->options.values && !(look->stats = psc_arena_alloc(&r->step_arena, graph->n, sizeof *look->stats)))
+        return psc_fail_nomem(reterr);
+    return PSC_OK;
 }
 
 /* What the host said that it put there, or else the bytes that are there. */
@@ -387,58 +390,29 @@ static bool collect_breaks(struct psc_recorder *r)
     return true;
 }
 
-static double canonical(double v)
-{
-    return isnan(v) ? (double)NAN : v; /* one bit pattern for every NaN, so that hashes agree */
-}
-
-static bool make_record(struct psc_recorder *r, psc_node i, struct psc_record *record)
+static bool collect_values(struct psc_recorder *r)
 {
     const struct psc_look *look = &r->phase.look;
-    const struct psc_node_info *node = &r->phase.graph->nodes[i];
-    const struct psc_probe_stats *stats = &look->stats[i];
-    double four[4] = {canonical(stats->min), canonical(stats->max), canonical(stats->mean), canonical(stats->absmean)};
-    float *values = psc_arena_alloc(&r->step_arena, stats->sample_n, sizeof *values);
-    if (!values)
+    uint32_t n = r->phase.graph->n;
+    uint8_t *noted = psc_arena_alloc(&r->step_arena, n, 1), *hashed = psc_arena_alloc0(&r->step_arena, n, 1);
+    uint64_t *hash = psc_arena_alloc(&r->step_arena, n, sizeof *hash);
+    if (!noted || !hashed || !hash)
         return false;
-    *record = (struct psc_record){
-        .id = node->id, .node = i, .dtype = node->dtype, .n = stats->n, .stride = stats->stride,
-        .min = four[0], .max = four[1], .mean = four[2], .absmean = four[3], .has_stats = true,
-        .values = values, .value_n = stats->sample_n, .stats_hash = psc_hash_bytes(four, sizeof four, 0),
-    };
-    for (uint32_t k = 0; k < stats->sample_n; k++) { /* as files have them: rounded in f32 */
-        float x = roundf(stats->samples[k] * 1e6f) / 1e6f;
-        values[k] = isnan(x) ? NAN : x;
-        record->nonfinite += !isfinite(x);
+    memcpy(noted, look->noted, n);
+    r->raw = (struct psc_rec_raw){r->phase.graph, look->stats, noted, hash, hashed, 0};
+    for (psc_node i = 0; i < n; i++) {
+        uint32_t w = look->window_of[i];
+        r->raw.record_n += noted[i];
+        hashed[i] = r->options.hashes && w != PSC_NONE && look->known[w];
+        hash[i] = hashed[i] ? look->expected[w] : 0;
     }
-    record->values_hash = psc_hash_bytes(values, record->value_n * sizeof *values, 0);
-    uint32_t w = look->window_of[i];
-    record->has_hash = r->options.hashes && w != PSC_NONE && look->known[w];
-    record->hash = record->has_hash ? look->expected[w] : 0;
-    return true;
-}
-
-static bool collect_records(struct psc_recorder *r)
-{
-    const struct psc_look *look = &r->phase.look;
-    uint32_t n = 0, used = 0;
-    for (psc_node i = 0; i < r->phase.graph->n; i++)
-        n += look->noted[i];
-    struct psc_record *records = psc_arena_alloc(&r->step_arena, n, sizeof *records);
-    if (!records)
-        return false;
-    for (psc_node i = 0; i < r->phase.graph->n; i++)
-        if (look->noted[i] && !make_record(r, i, &records[used++]))
-            return false;
-    r->pending.records = records;
-    r->pending.record_n = n;
     return true;
 }
 
 enum psc_status psc_look_end(struct psc_recorder *r, struct psc_error *reterr)
 {
     const struct psc_look *look = &r->phase.look;
-    if ((r->options.values && !collect_records(r)) || (r->options.hashes && !collect_breaks(r)))
+    if ((r->options.values && !collect_values(r)) || (r->options.hashes && !collect_breaks(r)))
         return psc_fail_nomem(reterr);
     r->pending.hashed = r->options.hashes;
     for (psc_node i = 0; r->options.contents && r->options.content && i < r->phase.graph->n; i++)

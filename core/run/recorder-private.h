@@ -52,7 +52,7 @@ struct psc_look {
     uint8_t *known;                  /* [window_n]: `expected` holds, or will after the next synchronise */
     uint64_t *found;                 /* [src_total + output_n] */
     uint8_t *asked;                  /* [src_total + output_n]: in this step */
-    struct psc_probe_stats *stats;   /* [n] */
+    struct psc_probe_stats *stats;   /* [n], in the step's arena; NULL: none are taken */
     uint8_t *noted;                  /* [n]: stats of this step are there, or will be */
     void **contents;                 /* [n], in the recorder's content_arena */
     struct psc_look_place *inputs;   /* [n]; b == NULL for what is no input */
@@ -76,12 +76,29 @@ struct psc_kv_compared {
     uint64_t expected, *pending, *found;
 };
 
+/* What is known of the values of one step, as it was measured: records are made of it when somebody asks. */
+struct psc_rec_raw {
+    const struct psc_graph *graph;        /* NULL: no values were taken */
+    const struct psc_probe_stats *stats;  /* [n] */
+    const uint8_t *noted;                 /* [n]: there are stats */
+    const uint64_t *hash;                 /* [n] */
+    const uint8_t *hashed;                /* [n]: there is a hash */
+    uint32_t record_n;
+};
+
+/* Indices of a backend's buffers in the phase's table. */
+struct psc_rec_ids {
+    uint32_t *index;                 /* owned, [n]: by id; PSC_NONE: not there yet */
+    size_t n, cap;
+};
+
 struct psc_told { /* bytes that the host put into an input */
     psc_node node;
     void *bytes; /* owned */
     uint64_t n;
 };
 
+#define PSC_REC_BACKENDS_MAX 16u
 /* The phase that is going on. */
 struct psc_rec_phase {
     const struct psc_graph *graph;     /* in the document */
@@ -90,7 +107,8 @@ struct psc_rec_phase {
     uint64_t uid;
     uint32_t index, steps;
     struct psc_look look;
-    struct psc_map buffer_of;          /* backend << 32 | id -> index into buffers */
+    struct psc_rec_ids ids[PSC_REC_BACKENDS_MAX]; /* of each of the session's backends */
+    uint32_t nowhere;                  /* index of the buffer that stands for addresses of no pool, PSC_NONE */
     struct psc_buffer *buffers;        /* owned; names in the document's arena */
     size_t buffer_n, buffer_cap;
     uint8_t *backend_of;               /* [session's backends]: index into the graph's, in look.arena */
@@ -132,16 +150,18 @@ struct psc_recorder {
     bool is_pending;                   /* a step is complete but for its token */
     struct psc_arena step_arena;       /* of the pending step */
     struct psc_arena content_arena;    /* contents and hashes on their way, of the step that goes on */
-    struct psc_step pending;
+    struct psc_step pending;           /* without records */
+    struct psc_rec_raw raw;            /* what they are made of */
     struct psc_mismatch *mismatches;   /* owned */
     size_t mismatch_n, mismatch_cap;
 };
 
 /* ---- recorder-look.c */
 enum psc_status psc_look_init(struct psc_look *look, const struct psc_graph *graph, const struct psc_plan *plan,
-                              const struct psc_recorder_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+                              struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_look_release(struct psc_look *look);
-void psc_look_begin(struct psc_recorder *r); /* forgets the step before */
+/* Forgets the step before. */
+enum psc_status psc_look_begin(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
 /* The input lies there now. */
 enum psc_status psc_look_filled(struct psc_recorder *r, psc_node node, const struct psc_look_place *at,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
@@ -152,7 +172,7 @@ enum psc_status psc_look_after(struct psc_recorder *r, const struct psc_backend_
 enum psc_status psc_look_split_end(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_look_export(struct psc_recorder *r, psc_node node, const struct psc_look_place *at,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
-/* All probes have taken effect: records, breaks and contents go into r->pending. */
+/* All probes have taken effect: what records are made of, breaks and contents go into r->raw and r->pending. */
 enum psc_status psc_look_end(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* ---- recorder-story.c */
@@ -174,8 +194,11 @@ enum psc_status psc_rec_store_new(struct psc_doc *doc, struct psc_rec_store **re
 /* A phase like the one given; what it points to lies in the document's arena. */
 enum psc_status psc_rec_store_phase(struct psc_doc *doc, struct psc_rec_store *store, const struct psc_phase *phase,
                                     struct psc_error *reterr) PSC_MUST_CHECK;
-/* Takes the arena, in which the step lies, over. */
-enum psc_status psc_rec_store_step(struct psc_rec_store *store, const struct psc_step *step, struct psc_arena *arena,
-                                   struct psc_error *reterr) PSC_MUST_CHECK;
+/* Takes the arena, in which step and raw lie, over. */
+enum psc_status psc_rec_store_step(struct psc_rec_store *store, const struct psc_step *step, const struct psc_rec_raw *raw,
+                                   struct psc_arena *arena, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Makes the records of a step. */
+enum psc_status psc_rec_records(struct psc_arena *arena, const struct psc_rec_raw *raw, struct psc_step *step,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

@@ -7,25 +7,33 @@
 
 /* ---- buffers ------------------------------------------------------------------------------------------ */
 
-static uint64_t buffer_key(uint32_t backend, uint32_t id)
+/* The place where a buffer's index stands; NULL when memory is exhausted. */
+static uint32_t *index_of(struct psc_rec_phase *p, uint32_t backend, uint32_t id)
 {
-    return (uint64_t)backend << 32 | id;
+    struct psc_rec_ids *ids = &p->ids[backend];
+    if (id >= ids->n) {
+        if (!psc_grow(&ids->index, (size_t)id + 1, &ids->cap, sizeof *ids->index))
+            return NULL;
+        memset(ids->index + ids->n, 0xff, (id + 1 - ids->n) * sizeof *ids->index);
+        ids->n = (size_t)id + 1;
+    }
+    return &ids->index[id];
 }
 
-/* Index of a buffer in the phase's table; PSC_NONE when memory is exhausted. */
-static uint32_t add_buffer(struct psc_recorder *r, uint32_t backend, const struct psc_buffer *buffer)
+/* Index of a buffer in the phase's table, where it also stands at *at; PSC_NONE when memory is exhausted. */
+static uint32_t add_buffer(struct psc_recorder *r, uint32_t *at, const struct psc_buffer *buffer)
 {
     struct psc_rec_phase *p = &r->phase;
-    uint32_t old;
     struct psc_buffer copy = *buffer;
-    copy.name = psc_arena_strdup(&r->doc->arena, buffer->name);
-    if ((buffer->name && !copy.name) || !psc_grow(&p->buffers, p->buffer_n + 1, &p->buffer_cap, sizeof *p->buffers) ||
-        !psc_map_put(&p->buffer_of, buffer_key(backend, (uint32_t)buffer->id), (uint32_t)p->buffer_n, &old))
+    if (!at)
         return PSC_NONE;
-    if (old != PSC_NONE)
-        return old;
+    if (*at != PSC_NONE)
+        return *at;
+    copy.name = psc_arena_strdup(&r->doc->arena, buffer->name);
+    if ((buffer->name && !copy.name) || !psc_grow(&p->buffers, p->buffer_n + 1, &p->buffer_cap, sizeof *p->buffers))
+        return PSC_NONE;
     p->buffers[p->buffer_n] = copy;
-    return (uint32_t)p->buffer_n++;
+    return *at = (uint32_t)p->buffer_n++;
 }
 
 /* The session's backend that a backend of the graph is. */
@@ -62,7 +70,8 @@ enum psc_status psc_rec_buffers(struct psc_recorder *r, struct psc_error *reterr
         return psc_fail_nomem(reterr);
     for (uint32_t i = 0; i < plan->buffer_n; i++) {
         uint32_t backend = session_backend(r, plan->buffers[i].backend);
-        if (backend != PSC_NONE && add_buffer(r, backend, &plan->buffers[i]) == PSC_NONE)
+        if (backend != PSC_NONE &&
+            add_buffer(r, index_of(&r->phase, backend, (uint32_t)plan->buffers[i].id), &plan->buffers[i]) == PSC_NONE)
             return psc_fail_nomem(reterr);
     }
     return PSC_OK;
@@ -84,24 +93,17 @@ static uint32_t locate(struct psc_recorder *r, const struct psc_located *at)
 {
     struct psc_rec_phase *p = &r->phase;
     struct psc_pool_buffer pool;
-    uint32_t index;
-    uint64_t key = buffer_key(at->backend, at->buffer);
-    if (psc_map_get(&p->buffer_of, key, &index))
-        return index;
-    uint8_t backend = at->backend < psc_session_backend_n(r->session) ? p->backend_of[at->backend] : PSC_BACKEND_NONE;
-    struct psc_buffer made = {.id = at->buffer, .backend = backend, .base = end_of_pool(p, backend)};
-    if (at->buffer == PSC_NONE) { /* no pool owns the address */
-        made.name = "nowhere";
-        made.role = PSC_ROLE_EXTERNAL;
-        made.bytes = UINT64_MAX;
-        made.id = PSC_NONE;
-    } else {
+    bool known = at->buffer != PSC_NONE && at->backend < psc_session_backend_n(r->session);
+    struct psc_buffer made = {.name = "nowhere", .id = PSC_NONE, .role = PSC_ROLE_EXTERNAL, .bytes = UINT64_MAX,
+                              .backend = PSC_BACKEND_NONE};
+    if (known && at->buffer < p->ids[at->backend].n && p->ids[at->backend].index[at->buffer] != PSC_NONE)
+        return p->ids[at->backend].index[at->buffer];
+    if (known) {
         psc_session_buffer(r->session, at->backend, at->buffer, &pool);
-        made.name = pool.name;
-        made.role = pool.role;
-        made.bytes = pool.bytes;
+        made = (struct psc_buffer){.id = at->buffer, .name = pool.name, .role = pool.role, .bytes = pool.bytes,
+                                   .backend = p->backend_of[at->backend], .base = end_of_pool(p, p->backend_of[at->backend])};
     }
-    index = add_buffer(r, at->backend, &made);
+    uint32_t index = add_buffer(r, known ? index_of(p, at->backend, at->buffer) : &p->nowhere, &made);
     r->failed = r->failed || index == PSC_NONE;
     return index;
 }

@@ -10,7 +10,8 @@
 static void release_phase(struct psc_rec_phase *p)
 {
     psc_look_release(&p->look);
-    psc_map_release(&p->buffer_of);
+    for (uint32_t b = 0; b < PSC_REC_BACKENDS_MAX; b++)
+        psc_free(p->ids[b].index);
     psc_free(p->buffers);
     psc_free(p->first);
     psc_free(p->last);
@@ -84,9 +85,13 @@ static enum psc_status begin_phase(struct psc_recorder *r, const struct psc_grap
     struct psc_phase phase;
     r->has_phase = false;
     release_phase(&r->phase);
+    if (psc_session_backend_n(r->session) > PSC_REC_BACKENDS_MAX)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "a recorder knows %u backends, not %u", PSC_REC_BACKENDS_MAX,
+                        psc_session_backend_n(r->session));
+    r->phase.nowhere = PSC_NONE;
     enum psc_status status = describe_phase(r, of, &phase, reterr);
     if (status == PSC_OK)
-        status = psc_look_init(&r->phase.look, phase.graph, phase.plan, &r->options, reterr);
+        status = psc_look_init(&r->phase.look, phase.graph, phase.plan, reterr);
     if (status != PSC_OK)
         return status;
     r->phase.graph = phase.graph;
@@ -114,8 +119,15 @@ static enum psc_status stream_step(struct psc_recorder *r, struct psc_error *ret
     if (o->phase && !p->told)
         ok = o->phase(o->stream_ctx, p->index, &r->doc->phases[p->index]);
     p->told = true;
-    if (ok && o->step)
-        ok = o->step(o->stream_ctx, p->index, p->steps, &r->pending);
+    if (ok && o->step) {
+        struct psc_arena scratch = {0};
+        struct psc_step whole = r->pending;
+        enum psc_status status = psc_rec_records(&scratch, &r->raw, &whole, reterr);
+        ok = status == PSC_OK && o->step(o->stream_ctx, p->index, p->steps, &whole);
+        psc_arena_release(&scratch);
+        if (status != PSC_OK)
+            return status;
+    }
     return ok ? PSC_OK : psc_fail(reterr, PSC_ERR_IO, "step %u could not be written while the run went on", r->step);
 }
 
@@ -126,7 +138,7 @@ static enum psc_status commit(struct psc_recorder *r, struct psc_error *reterr)
     r->is_pending = false;
     enum psc_status status = stream_step(r, reterr);
     if (status == PSC_OK && !r->options.forget)
-        status = psc_rec_store_step(r->store, &r->pending, &r->step_arena, reterr);
+        status = psc_rec_store_step(r->store, &r->pending, &r->raw, &r->step_arena, reterr);
     psc_arena_release(&r->step_arena);
     r->phase.steps++;
     return status;
@@ -158,13 +170,12 @@ static enum psc_status begin_cb(void *ctx, struct psc_session *session, uint32_t
     r->event_n = r->row_n = 0;
     r->failed = r->looked_at_inputs = false;
     r->pending = (struct psc_step){.text = ""};
+    r->raw = (struct psc_rec_raw){0};
     psc_session_counters(session, &counters);
     const struct psc_graph *graph = psc_session_graph(session);
     if (!r->has_phase || r->phase.of != graph || r->phase.uid != counters.uid || strcmp(r->phase_kind, r->kind) != 0)
         status = begin_phase(r, graph, counters.uid, reterr);
-    if (status == PSC_OK)
-        psc_look_begin(r);
-    return status;
+    return status == PSC_OK ? psc_look_begin(r, reterr) : status;
 }
 
 static void event_cb(void *ctx, const struct psc_event *event, const struct psc_located *at)

@@ -19,7 +19,8 @@
 
 struct psc_recorder_options {
     bool events;              /* events and rows: needed for stories, cheap */
-    bool values;              /* statistics and samples of every node that minfer records (no KV nodes, no dead nodes) */
+    bool values;              /* statistics and samples of every node that minfer records (no KV nodes, no dead nodes); psc_run
+                                 takes the top five of the logits with them */
     bool hashes;              /* of every value when written and of every operand when read */
     bool contents;            /* the full bytes of every recorded node, streamed to `content` */
     bool reruns;              /* inputs are filled for the first execution of a phase only: its story ends with reads of

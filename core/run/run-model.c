@@ -151,7 +151,7 @@ static enum psc_status record_step(struct going *g, bool is_decode, int32_t toke
     if (!g->r->recorder)
         return PSC_OK;
     /* logits that are no numbers have no top five; the sampler says so */
-    if (psc_logits_top(g->logits, g->vocab, top, &top_n, NULL) != PSC_OK)
+    if (g->r->request->record.values && psc_logits_top(g->logits, g->vocab, top, &top_n, NULL) != PSC_OK)
         top_n = 0;
     if (is_decode)
         status = token_text(g->r, token, &text, reterr);
