@@ -141,6 +141,27 @@ static void test_float_stats(void)
         }
 }
 
+/* Values on both sides of where sums begin to round: spread over many magnitudes, with zeros, and one small value that comes
+ * late. */
+static void test_sums_that_round(void)
+{
+    static float x[MOST];
+    static double wide[MOST];
+    for (int spread = 0; spread < 60; spread += 3)
+        for (unsigned s = 0; s < G_N_ELEMENTS(sizes); s++) {
+            for (uint64_t i = 0; i < sizes[s]; i++) {
+                uint64_t r = psc_random_next(&seed);
+                int exponent = spread ? (int)(r >> 32) % spread : 0;
+                x[i] = r % 17 == 0 ? 0 : ldexpf((float)(int32_t)r, -31 - exponent);
+            }
+            if (sizes[s] > 2)
+                x[sizes[s] - 2] = spread % 2 ? ldexpf(1, -140) : 1e30f;
+            for (uint64_t i = 0; i < sizes[s]; i++)
+                wide[i] = (double)x[i];
+            check_stats(x, wide, sizes[s], PSC_F32);
+        }
+}
+
 /* The strides that published traces show. */
 static void test_strides(void)
 {
@@ -212,6 +233,7 @@ int main(int argc, char **argv)
     g_test_add_func("/probe/hash/is-the-one-of-the-header", test_hash);
     g_test_add_func("/probe/hash/every-bit-place-and-length-counts", test_hash_differs);
     g_test_add_func("/probe/stats/of-floats-are-sequential", test_float_stats);
+    g_test_add_func("/probe/stats/of-sums-that-round-are-sequential", test_sums_that_round);
     g_test_add_func("/probe/stats/strides-are-those-of-published-traces", test_strides);
     g_test_add_func("/probe/stats/the-first-zero-gives-its-sign", test_signs_of_zero);
     g_test_add_func("/probe/stats/of-words-are-of-integers", test_int_stats);

@@ -3,11 +3,16 @@
 #include "core/base/hash.h"
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HAS_WIDE() __builtin_cpu_supports("avx2")
+#endif
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read as they lie");
 
@@ -72,11 +77,17 @@ typedef float v4_at __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double d2 __attribute__((vector_size(16)));
 typedef int64_t l2 __attribute__((vector_size(16)));
 
-/* Running totals. sums: of x and of |x|, side by side so that both chains of additions share one instruction. */
+/* Running totals. sums: of x and of |x|, side by side so that both chains of additions share one instruction.
+ *
+ * Every element is a multiple of the least bit of the smallest one. As long as that bit, `least`, fits a double that is as large as
+ * the sum of all |x|, no addition so far rounded, and none of this block does: then the order does not matter, and a
+ * block is summed in many chains at once. When it no longer fits, the rest is taken in order. */
 struct totals {
     d2 sums;
     float min, max;
     uint64_t nonfinite;
+    int32_t least; /* bits of the smallest |x| that is not 0, as an integer; INT32_MAX: none yet */
+    bool exact;
 };
 
 /* The lesser and the larger of each lane, b where a is a NaN. */
@@ -98,6 +109,91 @@ static inline v4 larger(v4 a, v4 b)
     return (v4)(((i4)a & more) | ((i4)b & ~more));
 #endif
 }
+
+/* ---- a block in many chains ---- */
+
+struct block {
+    double sum, abs_sum; /* right when they are exact */
+    float min, max;
+    int32_t least;
+};
+
+#ifdef HAS_WIDE
+/* n is a multiple of 8. Where a value is no number or infinite, so is abs_sum. */
+__attribute__((target("avx2"))) static void sum_block(const float *x, uint64_t n, struct block *ret)
+{
+    const __m256d sign = _mm256_set1_pd(-0.0);
+    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), one = _mm256_set1_epi32(1);
+    __m256 min = _mm256_set1_ps(INFINITY), max = _mm256_set1_ps(-INFINITY);
+    __m256i least = _mm256_set1_epi32(-1); /* bits of |x| less 1, unsigned: 0 becomes the largest */
+    __m256d low = _mm256_setzero_pd(), high = low, abs_low = low, abs_high = low;
+    for (uint64_t i = 0; i < n; i += 8) {
+        __m256 a = _mm256_loadu_ps(x + i);
+        __m256d x0 = _mm256_cvtps_pd(_mm_loadu_ps(x + i)), x1 = _mm256_cvtps_pd(_mm_loadu_ps(x + i + 4));
+        low = _mm256_add_pd(low, x0);
+        high = _mm256_add_pd(high, x1);
+        abs_low = _mm256_add_pd(abs_low, _mm256_andnot_pd(sign, x0));
+        abs_high = _mm256_add_pd(abs_high, _mm256_andnot_pd(sign, x1));
+        min = _mm256_min_ps(a, min);
+        max = _mm256_max_ps(a, max);
+        least = _mm256_min_epu32(least, _mm256_sub_epi32(_mm256_and_si256(_mm256_castps_si256(a), magnitude), one));
+    }
+    double sums[4], abs_sums[4];
+    float mins[8], maxs[8];
+    uint32_t leasts[8];
+    _mm256_storeu_pd(sums, _mm256_add_pd(low, high));
+    _mm256_storeu_pd(abs_sums, _mm256_add_pd(abs_low, abs_high));
+    _mm256_storeu_ps(mins, min);
+    _mm256_storeu_ps(maxs, max);
+    _mm256_storeu_si256((__m256i *)(void *)leasts, least);
+    *ret = (struct block){.min = INFINITY, .max = -INFINITY, .least = INT32_MAX};
+    for (int k = 0; k < 4; k++) {
+        ret->sum += sums[k];
+        ret->abs_sum += abs_sums[k];
+    }
+    for (int k = 0; k < 8; k++) {
+        ret->min = mins[k] < ret->min ? mins[k] : ret->min;
+        ret->max = maxs[k] > ret->max ? maxs[k] : ret->max;
+        if (leasts[k] < INT32_MAX && (int32_t)(leasts[k] + 1) < ret->least)
+            ret->least = (int32_t)(leasts[k] + 1);
+    }
+}
+
+/* Does a sum of `size`, made of multiples of the least bit of `least`, need no rounding? */
+static bool fits(double size, int32_t least)
+{
+    int exponent = least >> 23 ? least >> 23 : 1; /* the least bit is 2^(exponent - 150) */
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof bits);
+    return least == INT32_MAX || (int)(bits >> 52) - 1023 - 52 <= exponent - 150;
+}
+
+/* False: nothing was taken. */
+static bool take_exact(struct totals *t, const float *x, uint64_t n)
+{
+    struct block b;
+    if (!t->exact || n % 8 || !HAS_WIDE())
+        return false;
+    sum_block(x, n, &b);
+    int32_t least = b.least < t->least ? b.least : t->least;
+    t->exact = isfinite(b.abs_sum) && fits(t->sums[1] + b.abs_sum, least);
+    if (!t->exact)
+        return false;
+    t->sums += (d2){b.sum, b.abs_sum};
+    t->min = b.min < t->min ? b.min : t->min;
+    t->max = b.max > t->max ? b.max : t->max;
+    t->least = least;
+    return true;
+}
+#else
+static bool take_exact(struct totals *t, const float *x, uint64_t n)
+{
+    (void)t, (void)x, (void)n;
+    return false;
+}
+#endif
+
+/* ---- a block in order ---- */
 
 /* The sums must be taken in order, so an element costs one addition's latency; the rest of the work hides behind it. */
 static void take(struct totals *t, const float *x, uint64_t n)
@@ -172,12 +268,13 @@ static float first_zero(const void *bytes, uint64_t n, enum psc_dtype dtype)
 
 static void float_stats(const void *bytes, uint64_t n, enum psc_dtype dtype, struct psc_probe_stats *ret)
 {
-    struct totals t = {.min = INFINITY, .max = -INFINITY};
+    struct totals t = {.min = INFINITY, .max = -INFINITY, .least = INT32_MAX, .exact = true};
     float room[BLOCK];
     for (uint64_t at = 0; at < n; at += BLOCK) {
         uint64_t part = n - at < BLOCK ? n - at : BLOCK;
         const float *x = floats_of(bytes, dtype, at, part, room);
-        take(&t, x, part);
+        if (!take_exact(&t, x, part))
+            take(&t, x, part);
         for (uint64_t k = (at + ret->stride - 1) / ret->stride; k * ret->stride < at + part; k++)
             ret->samples[k] = x[k * ret->stride - at];
     }

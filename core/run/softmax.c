@@ -152,20 +152,52 @@ uint32_t psc_logits_draw(const float *logits, uint32_t n, float highest, double 
     return last;
 }
 
+/* x[i] = logits[i] - highest, in f32; is any of them too low for exp_normal? */
+INLINE int differences(const float *logits, float highest, double x[BLOCK])
+{
+    float d[BLOCK];
+    int low = 0;
+    for (uint32_t i = 0; i < BLOCK; i++)
+        d[i] = logits[i] - highest;
+    for (uint32_t i = 0; i < BLOCK; i++)
+        low |= d[i] < (float)NORMAL;
+    for (uint32_t i = 0; i < BLOCK; i++)
+        x[i] = (double)d[i];
+    return low;
+}
+
+static int differences_narrow(const float *logits, float highest, double x[BLOCK])
+{
+    return differences(logits, highest, x);
+}
+
+WIDE static int differences_wide(const float *logits, float highest, double x[BLOCK])
+{
+    return differences(logits, highest, x);
+}
+
 static double trace_sum(const float *logits, uint32_t n, float highest)
 {
     double x[BLOCK], sum = 0.0;
-    for (uint32_t from = 0; from < n; from += BLOCK) {
-        uint32_t m = n - from < BLOCK ? n - from : BLOCK;
-        for (uint32_t i = 0; i < m; i++)
-            x[i] = (double)(logits[from + i] - highest);
-        sum = add_block(sum, x, m);
+    uint32_t from = 0;
+    for (; n - from >= BLOCK; from += BLOCK) {
+        if ((HAS_WIDE() ? differences_wide : differences_narrow)(logits + from, highest, x)) {
+            sum = add_block(sum, x, BLOCK);
+            continue;
+        }
+        (HAS_WIDE() ? exp_full_wide : exp_full_narrow)(x);
+        for (uint32_t i = 0; i < BLOCK; i++)
+            sum += x[i];
     }
-    return sum;
+    for (uint32_t i = from; i < n; i++)
+        x[i - from] = (double)(logits[i] - highest);
+    return from < n ? add_block(sum, x, n - from) : sum;
 }
 
-/* The fifth highest logit, the lowest when there are fewer. */
-static float fifth_highest(const float *logits, uint32_t n)
+/* The highest logit and the fifth highest (the lowest when there are fewer), in one pass: what is a NaN, or belongs among the
+ * five, is rare. */
+static enum psc_status find_five(const float *logits, uint32_t n, float *ret_first, float *ret_fifth,
+                                 struct psc_error *reterr)
 {
     float top[PSC_LOGITS_TOP_N];
     for (uint32_t k = 0; k < PSC_LOGITS_TOP_N; k++)
@@ -173,26 +205,32 @@ static float fifth_highest(const float *logits, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         if (logits[i] <= top[PSC_LOGITS_TOP_N - 1])
             continue;
+        if (!(logits[i] <= FLT_MAX))
+            return fail_first(logits, n, reterr);
         uint32_t k = PSC_LOGITS_TOP_N - 1;
         for (; k && top[k - 1] < logits[i]; k--)
             top[k] = top[k - 1];
         top[k] = logits[i];
     }
-    return top[PSC_LOGITS_TOP_N - 1];
+    if (top[0] == -INFINITY)
+        return fail_first(logits, n, reterr);
+    *ret_first = top[0];
+    *ret_fifth = top[PSC_LOGITS_TOP_N - 1];
+    return PSC_OK;
 }
 
 enum psc_status psc_logits_top(const float *logits, uint32_t n, struct psc_logit ret[PSC_LOGITS_TOP_N],
                                uint32_t *ret_n, struct psc_error *reterr)
 {
-    float highest;
-    enum psc_status status = psc_logits_highest(logits, n, &highest, reterr);
+    float highest = 0, cut = 0;
+    assert(n > 0);
+    enum psc_status status = find_five(logits, n, &highest, &cut, reterr);
     if (status != PSC_OK)
         return status;
     double sum = trace_sum(logits, n, highest);
 
     /* Whoever is among the first five by probability has about the fifth highest logit at least. "About": different
      * logits may have equal probabilities, by rounding or because both are 0, and then the lower id is first. */
-    float cut = fifth_highest(logits, n);
     cut = cut - highest < -700.0f ? -INFINITY : cut - 1e-3f;
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
