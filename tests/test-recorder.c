@@ -205,6 +205,10 @@ static void a_step_tells_a_story_of_its_own_when_it_went_otherwise(void)
             seen += one.story->buffers[e->buffer].id == u;
     }
     g_assert_cmpuint(seen, ==, 1);
+    uint32_t phase = 7;
+    g_assert_cmpuint(psc_recorder_story_n(b.r), ==, 1);
+    g_assert_true(psc_recorder_story(b.r, 0, &phase) == one.story);
+    g_assert_cmpuint(phase, ==, 0);
     g_assert_cmpuint(one.break_n, ==, 0);
     recording_end(&b);
 }
@@ -336,6 +340,7 @@ static void rows_written_and_read_are_kept(void)
         g_assert_true(!one.kv[1].is_write && one.kv[1].lo == 0 && one.kv[1].hi == row + 1);
         g_assert_cmpuint(one.kv[1].unwritten, ==, s == 3 ? 2 : 0); /* rows 3 and 4 */
         g_assert_cmpuint(one.break_n, ==, 0);
+        g_assert_cmpuint(psc_recorder_unwritten_n(b.r), ==, 2);
         for (uint32_t i = 0; i < one.record_n; i++)
             g_assert_false(psc_op_info(b.g->nodes[one.records[i].node].op)->is_kv);
     }

@@ -377,7 +377,7 @@ static void tell_findings(const struct running *r)
         fprintf(stderr, "planscope-cli: %" PRIu32 " %s other bytes than were written (by hashes)\n", a->confirmed_n,
                 a->confirmed_n == 1 ? "read saw" : "reads saw");
     if (a->unwritten_n)
-        fprintf(stderr, "planscope-cli: %" PRIu32 " rows of KV were read that nobody had written\n", a->unwritten_n);
+        fprintf(stderr, "planscope-cli: %" PRIu64 " rows of KV were read that nobody had written\n", a->unwritten_n);
     if (a->doc)
         cli_warn(a->doc);
 }

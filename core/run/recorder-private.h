@@ -152,6 +152,9 @@ struct psc_recorder {
     struct psc_arena content_arena;    /* contents and hashes on their way, of the step that goes on */
     struct psc_step pending;           /* without records */
     struct psc_rec_raw raw;            /* what they are made of */
+    struct psc_rec_own { const struct psc_story *story; uint32_t phase; } *owns; /* owned: stories of steps */
+    size_t own_n, own_cap;
+    uint64_t unwritten_n;
     struct psc_mismatch *mismatches;   /* owned */
     size_t mismatch_n, mismatch_cap;
 };

@@ -170,6 +170,7 @@ void psc_rec_rows(struct psc_recorder *r, const struct psc_kv_access *access)
     else
         for (uint32_t row = access->lo; row < access->hi; row++)
             rows->unwritten += !written[row];
+    r->unwritten_n += rows->unwritten;
 }
 
 /* ---- stories ------------------------------------------------------------------------------------------- */
@@ -358,11 +359,16 @@ enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr)
     if (same_events(r->events, r->event_n, p->first, p->first_n))
         return PSC_OK;
     if (!p->last_story || !same_events(r->events, r->event_n, p->last, p->last_n)) {
+        p->last_story = NULL;
         enum psc_status status = checked_story(r, &r->doc->arena, &p->last_story, reterr);
         if (status == PSC_OK && !keep_events(r, &p->last, &p->last_n))
             status = psc_fail_nomem(reterr);
+        if (status == PSC_OK && !psc_grow(&r->owns, r->own_n + 1, &r->own_cap, sizeof *r->owns))
+            status = psc_fail_nomem(reterr);
         if (status != PSC_OK)
             return status;
+        if (p->last_story)
+            r->owns[r->own_n++] = (struct psc_rec_own){p->last_story, p->index};
     }
     r->pending.story = p->last_story;
     return PSC_OK;

@@ -306,6 +306,7 @@ void psc_recorder_free(struct psc_recorder *r)
     psc_free(r->events);
     psc_free(r->rows);
     psc_free(r->mismatches);
+    psc_free(r->owns);
     psc_rec_kv_release(r);
     psc_arena_release(&r->step_arena);
     psc_arena_release(&r->content_arena);
@@ -368,6 +369,22 @@ uint32_t psc_recorder_mismatch_n(const struct psc_recorder *r)
 const struct psc_mismatch *psc_recorder_mismatches(const struct psc_recorder *r)
 {
     return r->mismatches;
+}
+
+uint64_t psc_recorder_unwritten_n(const struct psc_recorder *r)
+{
+    return r->unwritten_n;
+}
+
+uint32_t psc_recorder_story_n(const struct psc_recorder *r)
+{
+    return (uint32_t)r->own_n;
+}
+
+const struct psc_story *psc_recorder_story(const struct psc_recorder *r, uint32_t i, uint32_t *ret_phase)
+{
+    *ret_phase = r->owns[i].phase;
+    return r->owns[i].story;
 }
 
 enum psc_status psc_recorder_doc(struct psc_recorder *r, const char *model, const char *prompt, struct psc_doc **ret,

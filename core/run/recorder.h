@@ -65,6 +65,13 @@ struct psc_mismatch {
 uint32_t psc_recorder_mismatch_n(const struct psc_recorder *r);
 const struct psc_mismatch *psc_recorder_mismatches(const struct psc_recorder *r);
 
+/* Rows of K and V that were read and that nobody had written. */
+uint64_t psc_recorder_unwritten_n(const struct psc_recorder *r);
+/* The stories of steps that had one of their own, one after the other, steps that were forgotten too: i < n. They live in the
+ * document, as long as it does. */
+uint32_t psc_recorder_story_n(const struct psc_recorder *r);
+const struct psc_story *psc_recorder_story(const struct psc_recorder *r, uint32_t i, uint32_t *ret_phase);
+
 /* Makes the document; the recorder is empty afterwards. model, prompt: copied, may be NULL. */
 enum psc_status psc_recorder_doc(struct psc_recorder *r, const char *model, const char *prompt, struct psc_doc **ret,
                                  struct psc_error *reterr) PSC_MUST_CHECK;

@@ -77,22 +77,13 @@ enum psc_status psc_run_check_plan(struct psc_runner *r, bool rerun, struct psc_
 enum psc_status psc_run_check_doc(struct psc_runner *r, struct psc_doc *doc, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
-    for (uint32_t p = 0; status == PSC_OK && p < doc->phase_n; p++) {
-        const struct psc_phase *phase = &doc->phases[p];
-        const struct psc_story *last = NULL;
-        if (phase->story)
-            status = count_findings(r, phase->graph, phase->story, false, reterr);
-        for (uint32_t s = 0, n = psc_doc_step_n(doc, p); status == PSC_OK && s < n; s++) {
-            struct psc_step step = {0};
-            status = psc_doc_load_step(doc, p, s, &r->arena, &step, reterr);
-            if (status != PSC_OK)
-                break;
-            if (step.story && step.story != last)
-                status = count_findings(r, phase->graph, step.story, false, reterr);
-            last = step.story;
-            for (uint32_t k = 0; k < step.kv_n; k++)
-                r->result->unwritten_n += step.kv[k].unwritten;
-        }
+    for (uint32_t p = 0; status == PSC_OK && p < doc->phase_n; p++)
+        if (doc->phases[p].story)
+            status = count_findings(r, doc->phases[p].graph, doc->phases[p].story, false, reterr);
+    for (uint32_t i = 0; status == PSC_OK && i < psc_recorder_story_n(r->recorder); i++) {
+        uint32_t phase;
+        const struct psc_story *story = psc_recorder_story(r->recorder, i, &phase);
+        status = count_findings(r, doc->phases[phase].graph, story, false, reterr);
     }
     return status;
 }

@@ -179,6 +179,7 @@ static enum psc_status wind_up(struct psc_runner *r, enum psc_status ended, stru
         psc_run_figures(r);
     if (r->recorder) {
         r->result->confirmed_n = psc_recorder_mismatch_n(r->recorder);
+        r->result->unwritten_n = psc_recorder_unwritten_n(r->recorder);
         status = psc_recorder_doc(r->recorder, model, q->prompt_text, &doc, &err);
     }
     if (status == PSC_OK && doc)

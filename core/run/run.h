@@ -76,7 +76,7 @@ struct psc_run_result {
     double prefill_seconds, decode_seconds;
     uint64_t planned_bytes, used_bytes; /* pools: of the plan that needs most; as they are at the end */
     uint64_t kv_bytes;               /* K and V regions */
-    uint32_t unwritten_n;            /* rows of K and V that were read and that nobody had written */
+    uint64_t unwritten_n;            /* rows of K and V that were read and that nobody had written */
     struct psc_pool_figures pools[8];
     struct psc_session_counters counters;
     struct psc_doc *doc;             /* recorded phases, plans, steps; owned; NULL when nothing was recorded */
