@@ -477,6 +477,8 @@ static const struct {
     {"win.clear", clear, TRUE},
     {"win.export-picture", psc_window_export_picture, TRUE},
     {"win.export-plan", psc_window_export_plan, TRUE},
+    {"win.save-trace", psc_window_save_trace, TRUE},
+    {"win.run", psc_window_ask_run, FALSE},
     {"win.open", open, FALSE},
     {"win.cancel-open", cancel_open, FALSE},
     {"win.close-document", close_document, FALSE},

@@ -3,6 +3,7 @@
 #define PSC_APP_WINDOW_PRIVATE_H
 
 #include "app/open.h"
+#include "app/run-job.h"
 #include "app/window.h"
 #include "ui/banner.h"
 #include "ui/context-bar.h"
@@ -10,6 +11,7 @@
 #include "ui/kv-pane.h"
 #include "ui/empty-page.h"
 #include "ui/list-pane.h"
+#include "ui/run-window.h"
 #include "ui/stepper.h"
 #include "ui/timeline.h"
 
@@ -23,6 +25,9 @@ struct _PscWindow {
     GtkWidget *kv, *views;  /* views: timeline and kv as pages of one stack */
     GtkWidget *mode_buttons[4], *colour, *height, *halves, *axis_words;
     PscOpening *opening; /* NULL when none is under way */
+    PscRunWindow *run_window; /* NULL until it was asked for */
+    PscRunJob *run_job;  /* NULL when none is under way */
+    PscRunWatch run_watch;
     GMenu *recent_menu;
     guint play;          /* timer, 0 when paused */
     PscRoom room;        /* of the context bar */
@@ -37,6 +42,11 @@ void psc_window_set_status(PscWindow *self, const char *text); /* until the curs
 void psc_window_install_actions(GtkWidgetClass *class);
 void psc_window_update_actions(PscWindow *self); /* enables what makes sense now */
 void psc_window_stop_play(PscWindow *self);
+
+/* window-run.c */
+void psc_window_ask_run(PscWindow *self);
+void psc_window_stop_run(PscWindow *self); /* when the window goes */
+void psc_window_save_trace(PscWindow *self);
 
 /* window-files.c */
 void psc_window_choose_file(PscWindow *self);

@@ -253,6 +253,8 @@ static GtkWidget *open_menu(PscWindow *self, GMenu **ret_examples, GMenu **ret_l
 static GtkWidget *main_menu(void)
 {
     GMenu *menu = g_menu_new(), *save = g_menu_new(), *view = g_menu_new(), *help = g_menu_new();
+    g_menu_append(save, "Run\xe2\x80\xa6", "win.run");
+    g_menu_append(save, "Save as a trace\xe2\x80\xa6", "win.save-trace");
     g_menu_append(save, "Save a picture\xe2\x80\xa6", "win.export-picture");
     g_menu_append(save, "Save the plan\xe2\x80\xa6", "win.export-plan");
     g_menu_append(view, "Light or dark", "win.dark");
@@ -284,6 +286,10 @@ static GtkWidget *header_new(PscWindow *self, GMenu **ret_examples, GMenu **ret_
 {
     GtkWidget *header = gtk_header_bar_new();
     gtk_header_bar_pack_start(GTK_HEADER_BAR(header), open_menu(self, ret_examples, ret_lessons));
+    GtkWidget *run = gtk_button_new_with_label("Run\xe2\x80\xa6");
+    gtk_widget_set_tooltip_text(run, "Run a model or a graph (Ctrl+R)");
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(run), "win.run");
+    gtk_header_bar_pack_start(GTK_HEADER_BAR(header), run);
     self->title_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
     gtk_widget_set_valign(self->title_box, GTK_ALIGN_CENTER);
     self->title = gtk_label_new("Planscope");
@@ -464,6 +470,7 @@ static void psc_window_dispose(GObject *object)
     g_clear_handle_id(&self->play, g_source_remove);
     if (self->opening)
         psc_open_abandon(g_steal_pointer(&self->opening));
+    psc_window_stop_run(self);
     g_clear_object(&self->recent_menu);
     g_clear_object(&self->ws);
     G_OBJECT_CLASS(psc_window_parent_class)->dispose(object);

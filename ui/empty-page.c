@@ -119,6 +119,10 @@ static GtkWidget *open_card(void)
     gtk_box_append(GTK_BOX(inner), title);
     gtk_box_append(GTK_BOX(inner), button);
     gtk_box_append(GTK_BOX(inner), formats);
+    GtkWidget *run = gtk_button_new_with_label("Run a model or a graph\xe2\x80\xa6   Ctrl+R");
+    gtk_widget_set_halign(run, GTK_ALIGN_CENTER);
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(run), "win.run");
+    gtk_box_append(GTK_BOX(inner), run);
     gtk_box_append(GTK_BOX(card), inner);
     return card;
 }

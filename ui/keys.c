@@ -48,6 +48,8 @@ const PscKey psc_keys[] = {
     {"KV view (with the focus)", "To the op that writes the cell", "win.kv-keys", {"Return"}, FALSE},
     {"KV view (with the focus)", "K and V, K alone, V alone", "win.kv-halves", {"v"}, FALSE},
     {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
+    {"Window", "Run a model or a graph", "win.run", {"<Control>r"}, TRUE},
+    {"Window", "Save as a trace", "win.save-trace", {"<Control>s"}, TRUE},
     {"Window", "Save a picture", "win.export-picture", {"<Control>e"}, TRUE},
     {"Window", "Save the plan", "win.export-plan", {"<Control><Shift>e"}, TRUE},
     {"Window", "Find in ops and buffers", "win.find", {"<Control>f"}, TRUE},

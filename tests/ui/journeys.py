@@ -17,6 +17,7 @@ METAL = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-metal.json')
 SPLITS = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-440-cuda-cpu.json')
 CACHE, QUEUES = (os.path.join(SOURCE, 'tests', 'fuzz', 'corpus', f'scenario-{name}.json') for name in ('kv', 'sched'))
 LESSON = os.path.join(SOURCE, 'traces', 'lessons', '5-two-orders.json')
+CLI = os.path.join(os.path.dirname(PROGRAM), 'planscope-cli')
 suite = Suite()
 
 
@@ -264,6 +265,191 @@ def a_scenario_opens_and_is_stepped_through():
     with window(QUEUES) as w:
         w.says('w write (host) writes 8 B of H that up: upload (gpu) reads: nothing orders the two.')
         w.get('panel', contains='Steps 5')
+
+
+def recorded(name, *options):
+    """A run of the tiny preset, recorded by the command line."""
+    path = os.path.join(os.environ['HOME'], name)
+    if not os.path.exists(path):
+        subprocess.run([CLI, 'run', '--preset', 'tiny-qwen2', '-p', 'Hello, this is a longer prompt', '-n', '12', '--ignore-stop',
+                        '--n-ctx', '64', '--trace', path, *options], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def rows_said(w, text):
+    """Waits until the KV view's accessible text contains the words."""
+    def ask():
+        view = w.find('image', 'KV regions')
+        if view is None:
+            raise Failed('no KV view')
+        view.clear_cache()
+        if text not in view.description:
+            raise Failed(f'KV view says {view.description!r}')
+        return view.description
+    return wait(f'the KV view to say {text!r}', ask)
+
+
+@suite.journey
+def the_kv_view_says_which_rows_each_step_writes_and_reads():
+    with window(recorded('kv.json')) as w:
+        w.at('Before the first op')
+        w.keys('k')
+        rows_said(w, '0 of 64 rows written')
+        w.keys('period')
+        w.says('decode')
+        rows_said(w, 'Before the first op: ')
+        w.keys('Next')                    # the first layer: its store
+        rows_said(w, 'kv_store, layer 0: writes row')
+        w.says('Layer 0, row')
+        w.keys('Next')
+        rows_said(w, 'layer 1: writes row')
+        w.keys('ctrl+Right', 'ctrl+Right')
+        rows_said(w, 'reads rows 0')
+        w.says('a hidden order edge keeps the store first')
+        w.keys('Home')
+        w.says('Layer 1, row 0, K')
+        w.says('prefill')
+        w.keys('Down')
+        w.says('Layer 1, row 0, V')
+        w.keys('Right', 'Right')
+        w.says('Layer 1, row 2, V')
+        w.keys('End', 'Return')           # to the op that writes the cell
+        rows_said(w, 'layer 1: writes row')
+        w.keys('k')
+        wait('the map', lambda: w.find('image', 'Memory timeline'))
+
+
+@suite.journey
+def steps_of_the_run_stand_in_a_list_with_their_rows_and_windows():
+    with window(recorded('kv.json')) as w:
+        w.at('Before the first op')
+        w.says('prefill')
+        w.keys('k')
+        for step in (1, 2, 3):
+            w.keys('period')
+        rows_said(w, 'is not written yet; 3 layers will')
+        wait('step 3', lambda: w.find('push button', contains='decode, step 3 of 11'))
+        w.keys('comma')
+        w.act('win.drawer')
+        w.press('push button', 'KV rows')
+        wait('the table', lambda: w.find('tree table', contains='Rows of the KV regions') or
+             w.find('table', contains='Rows of the KV regions'))
+
+
+@suite.journey
+def rows_that_are_read_and_that_nobody_wrote_are_an_alarm_in_every_view():
+    with open(recorded('kv.json')) as file:
+        trace = json.load(file)
+    for step in trace['phases'][1]['steps'][2:3]:
+        for entry in step['planscope']['kv']:
+            if entry[2] == 'read':
+                entry[4] += 2
+                entry[5:] = [2]
+    path = os.path.join(os.environ['HOME'], 'unwritten.json')
+    with open(path, 'w') as file:
+        json.dump(trace, file)
+    with window(path) as w:
+        w.at('Before the first op')
+        w.keys('period', 'period', 'period')
+        w.says('6 rows in 3 layers are read that nobody wrote')
+        w.get('push button', contains='Rows are read that nobody wrote')
+        w.press('push button', 'Show')
+        rows_said(w, 'rows of which nobody wrote')
+        w.says('Layer 0, row')
+        w.keys('x')
+        w.says('Layer 1, row')
+        w.keys('period')
+        w.silent('are read that nobody wrote')
+
+
+@suite.journey
+def the_published_trace_shows_rows_that_follow_from_its_positions():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('k')
+        w.says('they follow from the recorded values')
+        w.keys('Next', 'ctrl+Right', 'ctrl+Right')
+        rows_said(w, 'layer 0: reads rows 0\u20131 of K and V')
+
+
+def run_window(w):
+    """Asks for a run and gives its window the focus."""
+    w.keys('ctrl+r')
+    other = wait('the run window', lambda: [i for i in windows(w) if i != w.id])
+    w.focus_window(other[0])
+    w.get('push button', 'Run')
+
+
+@suite.journey
+def a_run_of_a_preset_opens_in_the_window():
+    with window() as w:
+        w.get('label', contains='No document.')
+        run_window(w)
+        w.keys('ctrl+a')
+        w.type('Hello')
+        w.keys('Return')
+        w.says('run of tiny-qwen2')
+        w.focus_window(w.id)
+        w.at('Before the first op')
+        w.press('push button', contains='Decode')
+        w.says('decode, 59 ops')
+
+
+@suite.journey
+def what_is_wrong_in_a_run_is_told_beside_its_field():
+    with window() as w:
+        w.get('label', contains='No document.')
+        run_window(w)
+        w.tab_to('Model file')
+        w.type('/no/such/model.gguf')
+        w.keys('Return')
+        w.says('there is no such file')
+        w.keys('ctrl+a', 'BackSpace', 'Return')
+        w.says('Which file?')
+        w.tab_to('A model file')
+        w.keys('Down')                    # the preset again
+        w.silent('Which file?')
+        w.tab_to('Layers of each backend')
+        w.keys('ctrl+a')
+        w.type('0-9=toaster')
+        w.keys('Return')
+        w.says('toaster')
+        w.keys('Escape')
+        w.focus_window(w.id)
+
+
+@suite.journey
+def a_graph_runs_with_the_numbers_that_are_typed():
+    with window(os.path.join(SOURCE, 'traces', 'samples', 'parallel.json')) as w:
+        w.at('Before the first op')
+        run_window(w)
+        w.tab_to('A preset')
+        w.keys('Up', 'Up')
+        w.says('INPUTS')
+        w.press('push button', 'Run')
+        w.says('run of')
+        w.focus_window(w.id)
+        w.at('Before the first op')
+
+
+@suite.journey
+def cancelling_a_run_opens_what_was_recorded():
+    with window() as w:
+        w.get('label', contains='No document.')
+        run_window(w)
+        w.tab_to('A preset')
+        w.keys('Tab', 'space')            # one that takes its time: 256 wide instead of 64
+        w.keys('Down', 'Down', 'Return')
+        w.tab_to('Tokens')
+        w.keys('ctrl+a')
+        w.type('1900')
+        w.press('push button', 'Run')
+        w.says('of 1900 tokens')
+        w.keys('Escape')
+        w.says('run of tiny-qwen2-k')
+        w.says('Cancelled; what was recorded is open')
+        w.focus_window(w.id)
+        w.at('Before the first op')
 
 
 @suite.journey
