@@ -239,7 +239,7 @@ static char *summary_of(const PscRunJob *job)
     if (job->order->hashes)
         g_string_append_printf(s, ", %u reads with other bytes than were written", r->confirmed_n);
     if (r->unwritten_n)
-        g_string_append_printf(s, ", %u KV rows read that nobody wrote", r->unwritten_n);
+        g_string_append_printf(s, ", %" G_GUINT64_FORMAT " KV rows read that nobody wrote", (guint64)r->unwritten_n);
     g_string_append_c(s, '.');
     return g_string_free(s, FALSE);
 }
