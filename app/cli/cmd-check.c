@@ -12,6 +12,7 @@
 
 #define FINDINGS_SHOWN 50u /* for people; --json lists all */
 #define RECORDS_SHOWN 8u
+#define DIFFS_SHOWN 8u
 
 struct totals {
     uint64_t findings, records, own, overwritten, unknown;
@@ -113,6 +114,32 @@ static void finding_json(struct psc_json *j, const struct psc_analysis *a, const
     psc_json_end_object(j);
 }
 
+/* What was planned against what was recorded, for the phases that have both. */
+static void comparison_json(struct psc_json *j, const struct psc_analysis *a, uint32_t phase)
+{
+    const struct psc_story_comparison *c = a->comparison;
+    struct psc_text text = {0};
+    psc_json_object(j);
+    psc_json_put_u64(j, "phase", phase);
+    psc_json_put_u64(j, "pairs", c->pair_n);
+    psc_json_put_bool(j, "as_planned", c->diff_n == 0);
+    psc_json_key(j, "differences");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < c->diff_n; i++) {
+        psc_text_clear(&text);
+        psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->story, &c->diffs[i]);
+        psc_json_object(j);
+        psc_json_put_string(j, "kind", psc_story_diff_name(c->diffs[i].kind));
+        id_json(j, "node", a->phase->graph, c->diffs[i].node);
+        psc_json_put_i64(j, "position", c->diffs[i].position);
+        psc_json_put_string(j, "text", psc_text_str(&text));
+        psc_json_end_object(j);
+    }
+    psc_json_end_array(j);
+    psc_json_end_object(j);
+    psc_text_release(&text);
+}
+
 struct record_json {
     struct psc_json *j;
     struct totals *totals;
@@ -143,8 +170,10 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
 {
     enum cli_exit status = CLI_CLEAN;
     struct psc_analysis *first = NULL;
-    struct psc_json j;
+    struct psc_json j, planned; /* planned: a list of its own, put behind the findings */
     psc_json_init(&j, false);
+    psc_json_init(&planned, false);
+    psc_json_array(&planned);
     psc_json_object(&j);
     psc_json_key(&j, "findings");
     psc_json_array(&j);
@@ -157,6 +186,8 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
         }
         if (!status) {
             totals->findings += a->check.finding_n;
+            if (a->comparison)
+                comparison_json(&planned, a, p);
             if (cli_budget(options, a, p))
                 *budget = CLI_BUDGET;
         }
@@ -166,6 +197,11 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
             psc_analysis_free(a);
     }
     psc_json_end_array(&j);
+    psc_json_end_array(&planned);
+    psc_json_key(&j, "planned");
+    psc_json_raw(&j, psc_text_str(&planned.out));
+    j.out.failed = j.out.failed || planned.out.failed;
+    psc_json_release(&planned);
     psc_json_key(&j, "records");
     psc_json_object(&j);
     psc_json_key(&j, "list");
@@ -239,6 +275,28 @@ static void add_reads(struct psc_text *out, const struct psc_analysis *a)
     psc_text_add(out, a->check.wrong_n == 1 ? " finds other bytes.\n" : " find other bytes.\n");
 }
 
+static void add_comparison(struct psc_text *out, const struct psc_analysis *a)
+{
+    const struct psc_story_comparison *c = a->comparison;
+    struct psc_text text = {0};
+    if (!c)
+        return;
+    psc_explain_comparison(&text, c);
+    psc_text_add(out, "  ");
+    cli_add_safe(out, psc_text_str(&text));
+    psc_text_add(out, "\n");
+    for (uint32_t i = 0; i < c->diff_n && i < DIFFS_SHOWN; i++) {
+        psc_text_clear(&text);
+        psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->story, &c->diffs[i]);
+        psc_text_add(out, "    ");
+        cli_add_safe(out, psc_text_str(&text));
+        psc_text_add(out, "\n");
+    }
+    if (c->diff_n > DIFFS_SHOWN)
+        psc_text_addf(out, "    and %" PRIu32 " more; --json lists all\n", c->diff_n - DIFFS_SHOWN);
+    psc_text_release(&text);
+}
+
 struct record_people {
     struct psc_text *lines; /* the first sentences of the phase */
     const struct psc_analysis *analysis;
@@ -308,6 +366,7 @@ static enum cli_exit check_people(const struct cli_input *in, const struct cli_o
         cli_add_heading(&out, options->file, p, a);
         add_reads(&out, a);
         add_findings(&out, a);
+        add_comparison(&out, a);
         status = each_step(in, options, p, step_people, &records);
         add_records(&out, &records, psc_doc_step_n(in->doc, p));
         psc_text_add(&out, "\n");

@@ -122,6 +122,18 @@ static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analys
     return plan_here(a, options, reterr);
 }
 
+/* Did it happen as planned? Only where events were recorded and the plan that was executed is there too. */
+static enum psc_status compare(struct psc_analysis *a, struct psc_error *reterr)
+{
+    const struct psc_phase *phase = a->phase;
+    if (!phase->graph || !phase->plan || a->story != phase->story || a->plan != phase->plan || a->story->predicted)
+        return PSC_OK;
+    enum psc_status status = psc_plan_lower(&a->arena, phase->graph, phase->plan, &a->predicted, reterr);
+    if (!status)
+        status = psc_compare_stories(&a->arena, a->predicted, a->story, &a->comparison, reterr);
+    return status;
+}
+
 static enum psc_status fill(struct psc_analysis *a, const struct psc_analysis_options *options, struct psc_error *reterr)
 {
     enum psc_status status = find_plan(a, options, reterr);
@@ -132,6 +144,8 @@ static enum psc_status fill(struct psc_analysis *a, const struct psc_analysis_op
         status = psc_check_story(&a->arena, a->phase->graph, a->story, &a->check, reterr);
     if (!status && a->story)
         status = psc_history_build(&a->arena, a->story, &a->history, reterr);
+    if (!status && a->story)
+        status = compare(a, reterr);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #define PSC_CORE_DEBUG_ANALYSIS_H
 
 #include "core/debug/check.h"
+#include "core/debug/compare-stories.h"
 #include "core/debug/history.h"
 #include "core/debug/records.h"
 #include "core/plan/offsets/box-set.h"
@@ -29,6 +30,9 @@ struct psc_analysis {
     struct psc_story *story;     /* NULL when the phase has no graph and no events */
     struct psc_history *history; /* NULL with story */
     struct psc_check check;
+    /* When the phase brings a plan and events that were recorded: what the plan predicts, and how that differs. */
+    struct psc_story *predicted;
+    struct psc_story_comparison *comparison; /* NULL with predicted */
     const char *origin;          /* "Planned here: pool, upstream, class, lowest slot" / "Plan of the file" ... */
 };
 /* A phase without a graph gives an analysis with story == NULL and no findings: that is not an error. */
