@@ -11,6 +11,7 @@ const struct psc_planner psc_planners[] = {
     {"greedy-size", "one arena, the largest tensor first", psc_plan_greedy_size},
     {"greedy-breadth", "one arena, the position with the most live bytes first", psc_plan_greedy_breadth},
     {"optimal", "one arena, heuristics and then search: the lowest height, with its proof", psc_plan_optimal},
+    {"candela", "slots of exact sizes, in place over whichever operand dies here, the lowest slot that is past", psc_plan_candela},
     {0},
 };
 

@@ -10,6 +10,9 @@ enum psc_status psc_plan_pool(struct psc_arena *arena, const struct psc_graph *g
 enum psc_status psc_plan_naive(struct psc_arena *arena, const struct psc_graph *graph,
                                const struct psc_plan_options *options, struct psc_plan **ret,
                                struct psc_error *reterr);
+enum psc_status psc_plan_candela(struct psc_arena *arena, const struct psc_graph *graph,
+                                 const struct psc_plan_options *options, struct psc_plan **ret,
+                                 struct psc_error *reterr);
 
 /* Planners of arenas: one arena for each backend, a strategy of core/plan/offsets for each. */
 enum psc_status psc_plan_best_fit(struct psc_arena *arena, const struct psc_graph *graph,
