@@ -100,7 +100,7 @@ def a_plan_has_the_documented_shape():
 @test
 def a_check_has_the_documented_shape():
     d = good('check', METAL, '--json').json
-    equal(set(d), {'findings', 'records', 'figures'})
+    equal(set(d), {'findings', 'planned', 'records', 'figures'})
     r = d['records']
     equal(r['total'], len(r['list']))
     equal(r['total'], r['own'] + r['overwritten'] + r['unknown'])

@@ -322,7 +322,7 @@ static const struct cli_option table[] = {
      "take the places from this file instead of planning"},
     {"--planner", "NAME", PLANNING | IN(CLI_RUN), set_planner,
      "pool, naive, candela, best-fit, linear-scan, greedy-size, greedy-breadth or optimal",
-     "pool (default), naive, candela, best-fit, linear-scan, greedy-size, greedy-breadth, optimal"},
+     "default pool; naive, candela, best-fit, linear-scan, greedy-size, -breadth, optimal"},
     {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
     {"--size", "SIZE", PLANNING | IN(CLI_RUN), set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
      "class or exact; default class"},
