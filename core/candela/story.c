@@ -19,6 +19,7 @@ struct lowering {
     uint32_t *slot_owner;    /* [slot_n]: value that lies in it now */
     uint32_t arena, nowhere; /* buffers */
     uint64_t base;
+    bool levels;
 };
 
 static bool faulty(const struct lowering *l, enum psc_candela_fault fault)
@@ -242,7 +243,9 @@ static void give_back(struct lowering *l, uint32_t p, const bool *made)
         if (slot == PSC_NONE || l->slot_owner[slot] != spot->value)
             continue;
         add(l, at_spot(PSC_EV_RELEASE, (int32_t)p, spot), p);
-        if (!l->plan->slots[slot].packed) /* the heap has it back, whoever read it last */
+        /* The heap has it back, whoever read it last. By levels the step that lists it is only the last one listed: another
+         * reader may stand on a later level, and what is written over the bytes waits for both (anti-dependencies). */
+        if (!l->plan->slots[slot].packed && !l->levels)
             add(l, at_spot(PSC_EV_TRIM, (int32_t)p, spot), PSC_NONE);
     }
 }
@@ -332,7 +335,7 @@ static bool add_titles(struct lowering *l, struct psc_arena *scratch)
     return fine;
 }
 
-static bool lower(struct lowering *l, struct psc_arena *scratch, bool levels)
+static bool lower(struct lowering *l, struct psc_arena *scratch)
 {
     const struct psc_candela_plan *plan = l->plan;
     bool *made = psc_arena_alloc0(scratch, plan->id_n, sizeof *made);
@@ -359,7 +362,8 @@ static bool lower(struct lowering *l, struct psc_arena *scratch, bool levels)
         struct psc_value value = {.kind = PSC_VALUE_FILL, .layer = -1, .node = PSC_NONE, .of = PSC_NONE, .bytes = 4, .name = "input"};
         psc_story_add_value(l->story, &value);
     }
-    psc_story_set_order(l->story, plan->n, NULL, NULL, levels ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL, levels ? level : NULL, true);
+    psc_story_set_order(l->story, plan->n, NULL, NULL, l->levels ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL,
+                        l->levels ? level : NULL, true);
     add_steps(l, made);
     add_end(l, made);
     return add_titles(l, scratch);
@@ -368,9 +372,9 @@ static bool lower(struct lowering *l, struct psc_arena *scratch, bool levels)
 enum psc_status psc_candela_lower(struct psc_arena *arena, const struct psc_candela_plan *plan, bool levels,
                                   struct psc_story **ret, struct psc_error *reterr)
 {
-    struct lowering l = {.plan = plan, .story = psc_story_builder_new()};
+    struct lowering l = {.plan = plan, .story = psc_story_builder_new(), .levels = levels};
     struct psc_arena scratch = {0};
-    enum psc_status status = l.story && lower(&l, &scratch, levels) ? PSC_OK : psc_fail_nomem(reterr);
+    enum psc_status status = l.story && lower(&l, &scratch) ? PSC_OK : psc_fail_nomem(reterr);
     if (!status)
         status = psc_story_builder_finish(l.story, arena, ret, reterr);
     psc_story_builder_free(l.story);
