@@ -1,7 +1,10 @@
 /* Arena scenarios: what each operation does, what each fault breaks, and the stories they become. */
 #include "core/debug/analysis.h"
+#include "core/debug/arena-track.h"
 #include "tests/util.h"
+#include "traces/json-write.h"
 #include "traces/scenario-read.h"
+#include "traces/story-json.h"
 
 #include <string.h>
 
@@ -160,6 +163,43 @@ static void test_checker(void)
     done(&p);
 }
 
+/* Owners, slots, caps and lamps survive a file. */
+static void test_as_json(void)
+{
+    struct played p;
+    struct psc_json j;
+    struct psc_story *back = NULL;
+    struct psc_arena_track *track;
+    struct psc_arena_look look;
+    struct psc_error error = {0};
+    play(&p, ",\"faults\":[\"a2\"],\"arenas\":{\"io\":{\"cap\":100,\"slots\":3}}",
+         ALLOC("exec", "t", 16) ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") "{'op':'release','h':'none'}");
+    psc_json_init(&j, false);
+    psc_story_write_json(&j, NULL, p.answer.stories[0], NULL, NULL);
+    g_assert_cmpint(psc_story_read(&p.arena, (struct psc_slice){psc_text_str(&j.out), j.out.n}, NULL, &back, &error), ==, PSC_OK);
+    const struct psc_story *was = p.answer.stories[0];
+    g_assert_cmpuint(back->event_n, ==, was->event_n);
+    for (uint32_t i = 0; i < was->event_n; i++) {
+        g_assert_cmpuint(back->events[i].slot, ==, was->events[i].slot);
+        g_assert_cmpuint(back->events[i].owner, ==, was->events[i].owner);
+        g_assert_cmpuint(back->events[i].holders, ==, was->events[i].holders);
+    }
+    g_assert_cmpint(psc_arena_track_new(&p.arena, back, &track, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_arena_track_look(track, &p.arena, back->event_n, &look, NULL), ==, PSC_OK);
+    g_assert_cmpuint(look.home_n, ==, 2);
+    g_assert_cmpstr(look.homes[1].name, ==, "io");
+    g_assert_cmpuint(look.homes[1].arena->cap, ==, 100);
+    g_assert_cmpuint(look.homes[1].arena->slot_max, ==, 3);
+    g_assert_cmpuint(look.homes[0].arena->cap, ==, UINT64_MAX);
+    g_assert_cmpstr(look.homes[0].arena->mode, ==, "hardened");
+    g_assert_cmpint(look.homes[0].slots[0].owner, ==, PSC_OWNER_TENSOR);
+    g_assert_cmpint(look.homes[1].slots[0].owner, ==, PSC_OWNER_LEASE);
+    g_assert_cmpuint(look.broken, ==, 1u << 2);
+    g_assert_nonnull(strstr(look.text, "slot 0"));
+    psc_json_release(&j);
+    done(&p);
+}
+
 static enum psc_status play_once(void *data)
 {
     const char *text = data;
@@ -220,6 +260,7 @@ int main(int argc, char **argv)
     g_test_add_func("/scenario-arena/upstream-frees-the-new-owner", test_upstream);
     g_test_add_func("/scenario-arena/each-fault-breaks-one-invariant", test_faults);
     g_test_add_func("/scenario-arena/the-checker-names-the-read", test_checker);
+    g_test_add_func("/scenario-arena/owners-caps-and-lamps-survive-a-file", test_as_json);
     g_test_add_func("/scenario-arena/oom", test_oom);
     g_test_add_func("/scenario-arena/what-is-wrong-in-a-file", test_refused_files);
     return g_test_run();

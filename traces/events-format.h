@@ -58,11 +58,13 @@ struct psc_ev_event {
     uint32_t value, version, buffer, generation, node, peer, cause;
     int32_t position;
     uint16_t run, phase, lane, operand;
-    uint8_t kind, zero[7];
+    uint8_t kind, owner;
+    uint16_t holders;
+    uint32_t slot; /* one more than the arena's; 0: of none */
 };
 #define PSC_EV_EVENT_COLUMNS \
     "lo:u64 hi:u64 value:u32 version:u32 buffer:u32 generation:u32 node:u32 peer:u32 cause:u32 position:i32 run:u16 " \
-    "phase:u16 lane:u16 operand:u16 kind:u8 zero:u8*7"
+    "phase:u16 lane:u16 operand:u16 kind:u8 owner:u8 holders:u16 slot:u32"
 struct psc_ev_story {
     uint32_t phase, step;
     uint64_t event_n, json_n;

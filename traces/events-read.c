@@ -85,7 +85,7 @@ static const char *event_in(const struct psc_graph *graph, const struct psc_ev_e
         .lo = from->lo, .hi = from->hi, .value = from->value, .version = from->version, .buffer = from->buffer,
         .generation = from->generation, .node = from->node, .peer = from->peer, .cause = from->cause,
         .position = from->position, .run = from->run, .phase = from->phase, .lane = from->lane,
-        .operand = from->operand, .kind = from->kind,
+        .operand = from->operand, .kind = from->kind, .owner = from->owner, .holders = from->holders, .slot = from->slot - 1,
     };
     return from->node != PSC_NONE && (!graph || from->node >= graph->n) ? "names a node that the graph does not have" : NULL;
 }

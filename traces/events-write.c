@@ -99,6 +99,7 @@ static struct psc_ev_event event_out(const struct psc_event *e)
         .lo = e->lo, .hi = e->hi, .value = e->value, .version = e->version, .buffer = e->buffer,
         .generation = e->generation, .node = e->node, .peer = e->peer, .cause = e->cause, .position = e->position,
         .run = e->run, .phase = e->phase, .lane = e->lane, .operand = e->operand, .kind = e->kind,
+        .owner = e->owner, .holders = e->holders, .slot = e->slot == PSC_NONE ? 0 : e->slot + 1,
     };
 }
 

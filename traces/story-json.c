@@ -97,6 +97,11 @@ static void write_event(struct psc_json *j, const struct psc_graph *g, const str
     psc_json_u64(j, e->operand);
     psc_json_u64(j, e->run);
     psc_json_u64(j, e->phase);
+    if (e->slot != PSC_NONE) { /* of an arena */
+        psc_json_u64(j, e->slot);
+        psc_json_string(j, psc_owner_name((enum psc_owner)e->owner));
+        psc_json_u64(j, e->holders);
+    }
     psc_json_end_array(j);
 }
 
@@ -139,10 +144,39 @@ static void put_titles(struct psc_json *j, const struct psc_story *s)
     psc_json_end_array(j);
 }
 
+/* Arenas at run time, and which of their invariants were seen broken. */
+static void put_arenas(struct psc_json *j, const struct psc_story *s)
+{
+    if (!s->arena_n)
+        return;
+    psc_json_key(j, "alarms");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < s->alarm_n; i++) {
+        psc_json_array(j);
+        psc_json_u64(j, s->alarms[i].after);
+        psc_json_u64(j, s->alarms[i].broken);
+        psc_json_string(j, s->alarms[i].text);
+        psc_json_end_array(j);
+    }
+    psc_json_end_array(j);
+    psc_json_key(j, "arenas");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < s->arena_n; i++) {
+        psc_json_array(j);
+        put_backend(j, s->arenas[i].backend);
+        psc_json_u64(j, s->arenas[i].slot_max);
+        put_bytes(j, s->arenas[i].cap);
+        psc_json_string(j, s->arenas[i].mode);
+        psc_json_end_array(j);
+    }
+    psc_json_end_array(j);
+}
+
 static void write_story(struct psc_json *j, const struct psc_graph *g, const struct psc_story *s, bool with_events,
                         psc_flush_fn flush, void *ctx)
 {
     psc_json_object(j);
+    put_arenas(j, s);
     psc_json_key(j, "backends");
     psc_json_array(j);
     for (uint32_t i = 0; i < s->backend_n; i++)
@@ -310,6 +344,11 @@ static const char *event_of(int i)
     return psc_event_name((enum psc_event_kind)i);
 }
 
+static const char *owner_of(int i)
+{
+    return psc_owner_name((enum psc_owner)i);
+}
+
 static enum psc_status close_row(const struct row *r, struct psc_error *reterr)
 {
     if (r->nomem)
@@ -382,9 +421,42 @@ static enum psc_status read_event(const struct story_reader *s, struct row r, st
     e.operand = (uint16_t)whole(&r, "operand", UINT16_MAX);
     e.run = (uint16_t)whole(&r, "run", UINT16_MAX);
     e.phase = (uint16_t)whole(&r, "phase", UINT16_MAX);
+    e.slot = PSC_NONE;
+    if (!r.fault && psc_cursor_count(r.c) > 0) { /* of an arena */
+        e.slot = (uint32_t)whole(&r, "slot", UINT32_MAX - 1);
+        e.owner = (uint8_t)choice(&r, "owner", owner_of, PSC_OWNER_N);
+        e.holders = (uint16_t)whole(&r, "holders", UINT16_MAX);
+    }
     enum psc_status status = close_row(&r, reterr);
     if (status == PSC_OK)
         psc_story_add_event(s->builder, &e);
+    return status;
+}
+
+static enum psc_status read_arena(const struct story_reader *s, struct row r, struct psc_error *reterr)
+{
+    struct psc_story_arena a = {0};
+    a.backend = (uint8_t)whole(&r, "backend", UINT8_MAX - 1);
+    if (a.backend >= s->backend_n && !r.fault)
+        r.fault = "backend";
+    a.slot_max = (uint32_t)whole(&r, "slots", UINT32_MAX);
+    a.cap = whole_or(&r, "cap", UINT64_MAX, UINT64_MAX);
+    a.mode = psc_slice_string(s->texts, column(&r, "mode"), &r.nomem);
+    enum psc_status status = close_row(&r, reterr);
+    if (status == PSC_OK)
+        psc_story_add_arena(s->builder, &a);
+    return status;
+}
+
+static enum psc_status read_alarm(const struct story_reader *s, struct row r, struct psc_error *reterr)
+{
+    struct psc_story_alarm a = {0};
+    a.after = (uint32_t)whole(&r, "after", UINT32_MAX);
+    a.broken = (uint32_t)whole(&r, "broken", UINT32_MAX);
+    a.text = psc_slice_string(s->texts, column(&r, "text"), &r.nomem);
+    enum psc_status status = close_row(&r, reterr);
+    if (status == PSC_OK)
+        psc_story_add_alarm(s->builder, &a);
     return status;
 }
 
@@ -571,6 +643,10 @@ static enum psc_status read_story(struct psc_arena *arena, struct psc_slice text
         status = read_rows(&s, text, "buffers", read_buffer, reterr);
     if (status == PSC_OK)
         status = read_rows(&s, text, "values", read_value, reterr);
+    if (status == PSC_OK && psc_slice_is_array(psc_slice_find(text, "arenas")))
+        status = read_rows(&s, text, "arenas", read_arena, reterr);
+    if (status == PSC_OK && psc_slice_is_array(psc_slice_find(text, "alarms")))
+        status = read_rows(&s, text, "alarms", read_alarm, reterr);
     for (size_t i = 0; status == PSC_OK && events && i < event_n; i++)
         psc_story_add_event(s.builder, &events[i]);
     if (status == PSC_OK && !events)

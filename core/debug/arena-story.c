@@ -63,6 +63,20 @@ static const char *home_name(uint32_t home)
     return home == PSC_ARENA_CALLER ? "caller" : psc_depot_kind_name((enum psc_depot_kind)home);
 }
 
+void psc_arena_story_arena(struct psc_arena_story *t, const struct psc_depot_options *options)
+{
+    psc_story_add_arena(t->builder, &(struct psc_story_arena){
+        .backend = psc_story_add_backend(t->builder, psc_depot_kind_name(options->kind)), .slot_max = options->slot_max,
+        .cap = options->cap, .mode = options->guards == PSC_ARENA_UPSTREAM ? "upstream" : "hardened"});
+}
+
+void psc_arena_story_lamps(struct psc_arena_story *t, unsigned broken, const char *text)
+{
+    if (broken != t->broken && t->event_n <= t->event_max)
+        psc_story_add_alarm(t->builder, &(struct psc_story_alarm){t->event_n, broken, text});
+    t->broken = broken;
+}
+
 uint64_t psc_arena_story_caller(struct psc_arena_story *t, uint64_t bytes)
 {
     uint64_t number = t->numbers++;
@@ -79,6 +93,17 @@ uint32_t psc_arena_story_value(struct psc_arena_story *t, enum psc_value_kind ki
     return psc_story_add_value(t->builder, &v);
 }
 
+static uint32_t add(struct psc_arena_story *t, struct psc_event e)
+{
+    e.node = t->node;
+    e.run = t->run;
+    e.phase = t->phase;
+    t->event_n++;
+    if (t->event_n > t->event_max)
+        return PSC_NONE;
+    return psc_story_add_event(t->builder, &e);
+}
+
 uint32_t psc_arena_story_add(struct psc_arena_story *t, enum psc_event_kind kind, uint32_t value, uint32_t version,
                              uint64_t buffer, uint32_t generation, uint64_t lo, uint64_t hi, uint32_t cause)
 {
@@ -90,26 +115,28 @@ uint32_t psc_arena_story_add(struct psc_arena_story *t, enum psc_event_kind kind
     e.lo = lo;
     e.hi = hi;
     e.cause = cause;
-    e.node = t->node;
-    e.run = t->run;
-    e.phase = t->phase;
-    t->event_n++;
-    if (t->event_n > t->event_max)
-        return PSC_NONE;
-    return psc_story_add_event(t->builder, &e);
+    return add(t, e);
 }
 
 void psc_arena_story_sink(void *story, struct psc_depot *store, const struct psc_depot_event *e)
 {
     struct psc_arena_story *t = story;
     bool whole = e->kind == PSC_EV_EVICT || e->kind == PSC_EV_TRIM || e->kind == PSC_EV_GROW;
+    struct psc_event to = psc_event_blank(e->kind, (int32_t)t->title_n - 1);
     uint32_t at;
     if (e->kind == PSC_EV_CLEAR || e->kind == PSC_EV_REFUSE || t->title_n == 0)
         return; /* whoever asked tells it, once for both arenas */
     know(t, e->buffer, psc_depot_options(store)->kind, e->capacity);
-    at = psc_arena_story_add(t, e->kind, whole ? PSC_NONE : t->value,
-                             e->kind == PSC_EV_EXPORT ? t->version : 0, e->buffer, e->generation, 0, whole ? e->capacity : e->bytes,
-                             e->kind == PSC_EV_EVICT ? t->last : PSC_NONE);
+    to.value = whole ? PSC_NONE : t->value;
+    to.version = e->kind == PSC_EV_EXPORT ? t->version : 0;
+    to.buffer = (uint32_t)e->buffer;
+    to.generation = e->generation;
+    to.hi = whole ? e->capacity : e->bytes;
+    to.cause = e->kind == PSC_EV_EVICT ? t->last : PSC_NONE;
+    to.slot = e->slot;
+    to.owner = (uint8_t)e->owner;
+    to.holders = e->holders < UINT16_MAX ? (uint16_t)e->holders : UINT16_MAX;
+    at = add(t, to);
     if (e->kind == PSC_EV_RELEASE || e->kind == PSC_EV_DROP)
         t->last = at;
 }

@@ -30,6 +30,7 @@ struct psc_arena_story {
     uint32_t last;                           /* the latest release or drop: the cause of what is evicted */
     psc_node node;                           /* who acts */
     uint16_t run, phase;
+    unsigned broken;                         /* invariants, as told last */
     bool failed;
 };
 
@@ -37,6 +38,10 @@ enum psc_status psc_arena_story_init(struct psc_arena_story *t, struct psc_error
 void psc_arena_story_release(struct psc_arena_story *t);
 void psc_arena_story_begin(struct psc_arena_story *t);                    /* the next position */
 void psc_arena_story_title(struct psc_arena_story *t, const char *title); /* what it does; borrowed never */
+/* What the arena is asked to keep to. */
+void psc_arena_story_arena(struct psc_arena_story *t, const struct psc_depot_options *options);
+/* The verdict on the invariants now (bit mask, and a sentence); told when it is another than before. */
+void psc_arena_story_lamps(struct psc_arena_story *t, unsigned broken, const char *text);
 /* Number of a buffer for memory of the caller. */
 uint64_t psc_arena_story_caller(struct psc_arena_story *t, uint64_t bytes);
 /* of: the root of a view from `offset`, or PSC_NONE. */

@@ -476,6 +476,7 @@ static enum psc_status check(struct player *p, struct psc_error *reterr)
     enum psc_status status = psc_arena_check(&state, &v, reterr);
     if (status)
         return status;
+    psc_arena_story_lamps(&p->story, v.broken, v.text);
     tell_broken(p, &v);
     for (uint32_t i = p->first; v.broken && i != PSC_NONE; i = p->lives[i].next) /* what was told is told once */
         p->lives[i].canary = psc_arena_canary(p->lives[i].ticket.memory, backed(p, p->lives[i].ticket.bytes));
@@ -558,6 +559,8 @@ static enum psc_status set_up(struct player *p, struct psc_error *reterr)
             .kind = (enum psc_depot_kind)a, .slot_max = s->home[a].slot_max, .cap = s->home[a].cap, .guards = s->guards,
             .faults = s->faults, .backed_max = p->backed_max, .numbers = &p->story.numbers,
             .sink = psc_arena_story_sink, .ctx = &p->story}, &p->store[a], reterr);
+    for (unsigned a = 0; a < 2 && !status; a++)
+        psc_arena_story_arena(&p->story, psc_depot_options(p->store[a]));
     if (!status) {
         psc_depot_set_other(p->store[0], p->store[1]);
         psc_depot_set_other(p->store[1], p->store[0]);

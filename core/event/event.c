@@ -21,6 +21,12 @@ const char *psc_event_name(enum psc_event_kind kind)
     return (unsigned)kind < PSC_EV_N ? names[kind] : "unknown";
 }
 
+const char *psc_owner_name(enum psc_owner owner)
+{
+    static const char *const names[PSC_OWNER_N] = {"nobody", "tensor", "binding", "lease"};
+    return (unsigned)owner < PSC_OWNER_N ? names[owner] : "unknown";
+}
+
 const char *psc_executor_name(enum psc_executor executor)
 {
     static const char *const names[PSC_EXEC_N] = {"serial", "level", "queues"};
@@ -30,7 +36,7 @@ const char *psc_executor_name(enum psc_executor executor)
 struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position)
 {
     return (struct psc_event){
-        .value = PSC_NONE, .buffer = PSC_NONE, .node = PSC_NONE, .peer = PSC_NONE, .cause = PSC_NONE,
+        .value = PSC_NONE, .buffer = PSC_NONE, .node = PSC_NONE, .peer = PSC_NONE, .cause = PSC_NONE, .slot = PSC_NONE,
         .position = position, .kind = (uint8_t)kind,
     };
 }
@@ -85,6 +91,9 @@ struct psc_story_builder {
     struct psc_event *events;
     struct psc_lane *lanes;
     const char **backends;
+    struct psc_story_arena *arenas;
+    struct psc_story_alarm *alarms;
+    size_t arena_n, arena_cap, alarm_n, alarm_cap;
     size_t value_n, value_cap, buffer_n, buffer_cap, event_n, event_cap, lane_n, lane_cap, backend_n, backend_cap;
     psc_node *order, *believed_order; /* in the arena */
     uint32_t *level;
@@ -110,6 +119,8 @@ void psc_story_builder_free(struct psc_story_builder *b)
     psc_free(b->events);
     psc_free(b->lanes);
     psc_free(b->backends);
+    psc_free(b->arenas);
+    psc_free(b->alarms);
     psc_free(b);
 }
 
@@ -231,6 +242,22 @@ void psc_story_set_titles(struct psc_story_builder *b, const char *const *titles
         b->titles[p] = keep(b, titles[p] ? titles[p] : "");
 }
 
+void psc_story_add_arena(struct psc_story_builder *b, const struct psc_story_arena *arena)
+{
+    if (!room(b, &b->arenas, b->arena_n, &b->arena_cap, sizeof *b->arenas))
+        return;
+    b->arenas[b->arena_n] = *arena;
+    b->arenas[b->arena_n++].mode = keep(b, arena->mode);
+}
+
+void psc_story_add_alarm(struct psc_story_builder *b, const struct psc_story_alarm *alarm)
+{
+    if (!room(b, &b->alarms, b->alarm_n, &b->alarm_cap, sizeof *b->alarms))
+        return;
+    b->alarms[b->alarm_n] = *alarm;
+    b->alarms[b->alarm_n++].text = keep(b, alarm->text);
+}
+
 /* A copy of n elements in the arena; NULL and *failed when out of memory. */
 static void *settle(struct psc_arena *arena, const void *from, size_t n, size_t size, bool *failed)
 {
@@ -247,6 +274,22 @@ static const char *settle_text(struct psc_arena *arena, const char *text, bool *
     const char *out = psc_arena_strdup(arena, text);
     *failed = *failed || (text && !out);
     return out;
+}
+
+static void settle_arenas(const struct psc_story_builder *b, struct psc_arena *arena, struct psc_story *s, bool *failed)
+{
+    if (!b->arena_n)
+        return;
+    struct psc_story_arena *arenas = settle(arena, b->arenas, b->arena_n, sizeof *arenas, failed);
+    struct psc_story_alarm *alarms = settle(arena, b->alarms, b->alarm_n, sizeof *alarms, failed);
+    for (size_t k = 0; arenas && k < b->arena_n; k++)
+        arenas[k].mode = settle_text(arena, arenas[k].mode, failed);
+    for (size_t k = 0; alarms && k < b->alarm_n; k++)
+        alarms[k].text = settle_text(arena, alarms[k].text, failed);
+    s->arenas = arenas;
+    s->alarms = alarms;
+    s->arena_n = (uint32_t)b->arena_n;
+    s->alarm_n = (uint32_t)b->alarm_n;
 }
 
 static struct psc_story *settle_story(const struct psc_story_builder *b, struct psc_arena *arena)
@@ -288,6 +331,7 @@ static struct psc_story *settle_story(const struct psc_story_builder *b, struct 
     for (size_t p = 0; titles && p < n; p++)
         titles[p] = settle_text(arena, titles[p], &failed);
     s->titles = titles;
+    settle_arenas(b, arena, s, &failed);
     return failed ? NULL : s;
 }
 

@@ -115,6 +115,27 @@ struct psc_event {
     uint16_t lane;          /* index into story->lanes */
     uint16_t operand;       /* reads: which operand */
     uint8_t kind;           /* enum psc_event_kind */
+    uint8_t owner;          /* of an arena's block: enum psc_owner */
+    uint16_t holders;       /* of a block that is lent: how many hold it after the event */
+    uint32_t slot;          /* of the arena whose block it is; PSC_NONE: not of an arena at run time */
+};
+
+/* Who owns a block of an arena that is in use: a tensor of the session, a binding (an input staged for a run), a lease. */
+enum psc_owner { PSC_OWNER_NONE, PSC_OWNER_TENSOR, PSC_OWNER_BINDING, PSC_OWNER_LEASE, PSC_OWNER_N };
+const char *psc_owner_name(enum psc_owner owner); /* "nobody", "tensor", ... */
+
+/* An arena at run time (core/plan/arena-depot.h). Its blocks are the buffers of one backend; events of kind alloc, grow,
+ * release, export, transfer, drop, evict and trim with a slot say what became of its slots (core/debug/arena-track.h). */
+struct psc_story_arena {
+    uint8_t backend;
+    uint32_t slot_max;      /* 0: as many as are asked for */
+    uint64_t cap;           /* bytes of free blocks kept at most; UINT64_MAX: all */
+    const char *mode;       /* "upstream", "hardened" */
+};
+/* Which invariants of the arenas do not hold when `after` events have happened, until the next alarm. */
+struct psc_story_alarm {
+    uint32_t after, broken; /* broken: bit i, core/plan/arena-check.h */
+    const char *text;       /* "" when all hold again */
 };
 
 /* Who runs beside whom. Lane 0 is the host. Events of one lane are ordered as listed. The serial
@@ -146,6 +167,9 @@ struct psc_story {
     const struct psc_edge *edges;   /* what orders the positions, queues only, else NULL */
     uint32_t edge_n;
     const char *const *titles;      /* what each position does [position_n], for stories without a graph; or NULL */
+    const struct psc_story_arena *arenas; /* of a run on arenas, else NULL */
+    const struct psc_story_alarm *alarms; /* by `after` */
+    uint32_t arena_n, alarm_n;
     /* For words only, never for the verdict: the order in which the planner counted lives, when it
      * differs from `order` (then kind K2 is possible); NULL when the same or unknown. */
     const psc_node *believed_order;
@@ -170,6 +194,8 @@ void psc_story_set_order(struct psc_story_builder *b, uint32_t position_n, const
 /* Copied, too; after psc_story_set_order. titles: one for each position. */
 void psc_story_set_edges(struct psc_story_builder *b, const struct psc_edge *edges, uint32_t edge_n);
 void psc_story_set_titles(struct psc_story_builder *b, const char *const *titles);
+void psc_story_add_arena(struct psc_story_builder *b, const struct psc_story_arena *arena);
+void psc_story_add_alarm(struct psc_story_builder *b, const struct psc_story_alarm *alarm);
 enum psc_status psc_story_builder_finish(struct psc_story_builder *b, struct psc_arena *arena,
                                          struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* An event with every index PSC_NONE and all else 0: fill in what the kind needs. */

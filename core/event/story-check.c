@@ -90,6 +90,12 @@ static enum psc_status check_values(const struct walk *w)
         if (rule)
             return psc_fail(w->reterr, PSC_ERR_ORDER, "value %u: %s", i, rule);
     }
+    for (uint32_t i = 0; i < s->arena_n; i++)
+        if (s->arenas[i].backend >= s->backend_n)
+            return psc_fail(w->reterr, PSC_ERR_ORDER, "arena %u: its backend does not exist", i);
+    for (uint32_t i = 0; i < s->alarm_n; i++)
+        if (s->alarms[i].after > s->event_n || (i && s->alarms[i].after < s->alarms[i - 1].after))
+            return psc_fail(w->reterr, PSC_ERR_ORDER, "alarm %u: it stands after an event that does not exist, or out of order", i);
     for (uint32_t i = 0; i < s->buffer_n; i++)
         if ((unsigned)s->buffers[i].role >= PSC_ROLE_N ||
             (s->buffers[i].backend != PSC_BACKEND_NONE && s->buffers[i].backend >= s->backend_n))
@@ -111,6 +117,8 @@ static const char *check_references(const struct psc_story *s, uint32_t at)
         return "it names no buffer that exists";
     if (e->lane >= s->lane_n && (s->lane_n || e->lane))
         return "its lane does not exist";
+    if (e->slot != PSC_NONE && (e->owner >= PSC_OWNER_N || e->buffer == PSC_NONE))
+        return "it names a slot of an arena, but no block of it or no owner that exists";
     if (e->lo > e->hi)
         return "its bytes end before they begin";
     if (e->cause != PSC_NONE && e->cause >= at)

@@ -42,12 +42,6 @@ const char *psc_slot_state_name(enum psc_slot_state state)
     return names[state];
 }
 
-const char *psc_owner_name(enum psc_owner owner)
-{
-    static const char *const names[] = {"nobody", "tensor", "binding", "lease"};
-    return names[owner];
-}
-
 static bool guards(const struct psc_depot *s, unsigned guard)
 {
     return s->options.guards & guard;
@@ -79,6 +73,8 @@ static void tell(struct psc_depot *s, enum psc_event_kind kind, uint32_t slot, e
     if (!s->options.sink)
         return;
     if (p) {
+        e.owner = p->owner;
+        e.holders = p->holders;
         e.generation = p->generation;
         e.buffer = p->buffer;
         e.bytes = p->bytes;
@@ -589,6 +585,8 @@ enum psc_status psc_depot_return(struct psc_depot *s, struct psc_ticket ticket, 
     uint32_t slot = resolve(s, ticket, true, "take back", reterr);
     if (slot != PSC_NONE && (!--s->slots[slot].holders || fault(s, PSC_ARENA_A3)))
         give_back(s, slot, PSC_EV_DROP);
+    else if (slot != PSC_NONE)
+        tell(s, PSC_EV_TRANSFER, slot, PSC_BLOCK_NEW);
     unlock(s);
     return slot == PSC_NONE ? PSC_ERR_USAGE : PSC_OK;
 }

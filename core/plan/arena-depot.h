@@ -54,10 +54,7 @@ enum { PSC_GUARD_GENERATION = 1, PSC_GUARD_ALIGN = 2, PSC_GUARD_POISON = 4, PSC_
 #define PSC_ARENA_HARDENED 15u
 
 enum psc_slot_state { PSC_SLOT_UNUSED, PSC_SLOT_LIVE, PSC_SLOT_LEASED, PSC_SLOT_FREE };
-/* Who owns a block that is live: a tensor of the session, a binding (an input staged for a run), a lease. */
-enum psc_owner { PSC_OWNER_NONE, PSC_OWNER_TENSOR, PSC_OWNER_BINDING, PSC_OWNER_LEASE };
 const char *psc_slot_state_name(enum psc_slot_state state);
-const char *psc_owner_name(enum psc_owner owner);
 
 /* A block as its owner knows it. {0}: none. */
 struct psc_ticket {
@@ -67,11 +64,13 @@ struct psc_ticket {
 };
 
 /* What happened, for those who tell stories: kinds alloc, grow (before its alloc), release, export, transfer (one more
- * holder), drop, evict (after the release or drop that is its cause), trim, clear, refuse. */
+ * holder, or one less), drop (the last one), evict (after the release or drop that is its cause), trim, clear, refuse. */
 enum psc_block_how { PSC_BLOCK_NEW, PSC_BLOCK_AGAIN, PSC_BLOCK_GROWN };
 struct psc_depot_event {
     enum psc_event_kind kind;
     enum psc_block_how how;  /* alloc */
+    enum psc_owner owner;    /* of the block; of one that goes back: who owned it */
+    uint32_t holders;        /* of a block that is lent, after the event */
     uint32_t slot, generation;
     uint64_t buffer;         /* number of the block, counted over its life in a slot; UINT64_MAX: refused */
     uint64_t bytes, capacity;
