@@ -1,5 +1,6 @@
 #include "traces/lazy-file.h"
 
+#include "core/candela/kept.h"
 #include "core/candela/planner.h"
 #include "core/candela/script.h"
 #include "core/candela/story.h"
@@ -35,6 +36,7 @@ enum psc_status psc_lazy_file_load(struct psc_doc *doc, const char *words, const
 {
     struct psc_lazy_script script;
     struct psc_candela_plan *plan;
+    struct psc_candela_kept *kept = NULL;
     struct psc_arena scratch = {0};
     struct psc_phase *phase = psc_arena_alloc0(&doc->arena, 1, sizeof *phase);
     enum psc_status status = psc_lazy_script_read(&script, words, bytes, n, reterr);
@@ -46,7 +48,10 @@ enum psc_status psc_lazy_file_load(struct psc_doc *doc, const char *words, const
         status = psc_candela_lower(&doc->arena, plan, script.levels, &phase->story, reterr);
     if (!status && !(phase->note = note(&doc->arena, plan, script.levels)))
         status = psc_fail_nomem(reterr);
+    if (!status)
+        status = psc_candela_keep(&doc->arena, &script.lazy, script.root, plan, script.levels, &kept, reterr);
     if (!status) {
+        phase->expression = kept;
         phase->kind = "expression";
         doc->format = "lazy";
         doc->phases = phase;

@@ -44,7 +44,7 @@ enum psc_how {
 };
 const char *psc_how_name(enum psc_how how); /* "in place" */
 
-/* Why a better strategy was refused. */
+/* Why a better strategy was refused: one for each predicate that does not hold, of each operand, as they are asked. */
 enum psc_denied {
     PSC_DENIED_OP,          /* in place: the op reads its operands to the end */
     PSC_DENIED_NO_SLOT,     /* in place: the operand lies in no slot (an edge, a cache, a skeleton's slot) */

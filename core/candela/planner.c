@@ -37,7 +37,7 @@ struct work {
     size_t idle_n, idle_cap;
     struct listing *references;      /* what layout steps leave behind, in order; next: the position */
     uint32_t reference_n;
-    struct psc_denial denied[8];     /* of the present step */
+    struct psc_denial denied[16];    /* of the present step: at most four of two operands, and one each of other strategies */
     uint32_t denied_n;
     bool failed;
 };
@@ -140,10 +140,8 @@ static uint32_t slot_of(const struct work *w, uint32_t id)
     return w->slot_of[id];
 }
 
-static bool dies_here(struct work *w, uint32_t operand, const struct psc_candela_slot *slot, uint64_t len, int32_t at)
+static bool dies_here(struct work *w, uint32_t operand, const struct psc_candela_slot *slot, int32_t at)
 {
-    if (slot->len != len)
-        return deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_LENGTH, operand, (int64_t)slot->len, (int64_t)len), false;
     if (slot->end == PSC_CANDELA_EVER)
         return deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_NEVER_ENDS, operand, 0, 0), false;
     bool dies = w->rules.dead_before ? slot->end < at : slot->end == at;
@@ -173,24 +171,31 @@ static bool packed(const struct work *w, uint32_t id)
     return psc_layout_contiguous(p == PSC_NONE ? &w->l->nodes[id].layout : &w->claims.items[p].layout);
 }
 
+/* Every predicate is asked, so that each that stands against it is told. */
+static bool may_overwrite(struct work *w, const struct psc_candela_step *step, uint32_t k, int32_t at)
+{
+    bool must_pack = step->op == PSC_LAZY_SCALAR ? w->rules.scalar_packed : w->rules.binary_packed;
+    uint32_t slot = slot_of(w, step->inputs[k]);
+    if (slot == PSC_NONE)
+        return deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_NO_SLOT, k, 0, 0), false;
+    const struct psc_candela_slot *s = &w->slots[slot];
+    bool strided = must_pack && !packed(w, step->inputs[k]), fits = s->len == step->len;
+    if (strided)
+        deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_STRIDED, k, 0, 0);
+    if (!fits)
+        deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_LENGTH, k, (int64_t)s->len, (int64_t)step->len);
+    bool other = shared(w, step, k), dies = dies_here(w, k, s, at);
+    return !strided && fits && !other && dies;
+}
+
 static bool in_place(struct work *w, struct psc_candela_step *step, int32_t at)
 {
-    bool binary = psc_lazy_op_is_binary(step->op);
-    bool must_pack = step->op == PSC_LAZY_SCALAR ? w->rules.scalar_packed : w->rules.binary_packed;
-    if (!binary && !psc_lazy_op_is_scalar(step->op))
+    if (!psc_lazy_op_is_binary(step->op) && !psc_lazy_op_is_scalar(step->op))
         return deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_OP, 0, 0, 0), false;
     for (uint32_t k = 0; k < step->input_n; k++) {
+        if (!may_overwrite(w, step, k, at))
+            continue;
         uint32_t slot = slot_of(w, step->inputs[k]);
-        if (slot == PSC_NONE) {
-            deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_NO_SLOT, k, 0, 0);
-            continue;
-        }
-        if (must_pack && !packed(w, step->inputs[k])) {
-            deny(w, PSC_HOW_IN_PLACE, PSC_DENIED_STRIDED, k, 0, 0);
-            continue;
-        }
-        if (shared(w, step, k) || !dies_here(w, k, &w->slots[slot], step->len, at))
-            continue;
         step->how = PSC_HOW_IN_PLACE;
         step->operand = k;
         step->slot = slot;

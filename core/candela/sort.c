@@ -16,14 +16,27 @@ struct sorting {
     struct visit *stack; /* heap */
     size_t n, cap;
     uint8_t *state;
+    struct psc_lazy_move *moves; /* heap; recorded only when somebody looks on */
+    size_t move_n, move_cap;
+    bool records;
 };
+
+static bool note(struct sorting *s, uint32_t id, enum psc_lazy_move_kind kind)
+{
+    if (!s->records)
+        return true;
+    if (!psc_grow(&s->moves, s->move_n + 1, &s->move_cap, sizeof *s->moves))
+        return false;
+    s->moves[s->move_n++] = (struct psc_lazy_move){id, kind};
+    return true;
+}
 
 static bool push(struct sorting *s, uint32_t id, bool exits)
 {
     if (!psc_grow(&s->stack, s->n + 1, &s->cap, sizeof *s->stack))
         return false;
     s->stack[s->n++] = (struct visit){id, exits};
-    return true;
+    return note(s, id, exits ? PSC_LAZY_ENTER : PSC_LAZY_PUSH);
 }
 
 static bool is_leaf(const struct psc_lazy_node *node)
@@ -60,12 +73,17 @@ static enum psc_status visit(struct sorting *s, uint32_t root, uint32_t *order, 
         if (v.exits) {
             s->state[v.id] = LISTED;
             order[(*n)++] = v.id;
+            if (!note(s, v.id, PSC_LAZY_LEAVE))
+                return psc_fail_nomem(reterr);
             continue;
         }
         if (s->state[v.id] == ENTERED)
             return cycle(s, root, v.id, reterr);
-        if (s->state[v.id] == LISTED)
+        if (s->state[v.id] == LISTED) {
+            if (!note(s, v.id, PSC_LAZY_AGAIN))
+                return psc_fail_nomem(reterr);
             continue;
+        }
         s->state[v.id] = ENTERED;
         if (!push(s, v.id, true))
             return psc_fail_nomem(reterr);
@@ -76,28 +94,56 @@ static enum psc_status visit(struct sorting *s, uint32_t root, uint32_t *order, 
     return PSC_OK;
 }
 
-enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
-                              uint32_t *ret_n, struct psc_error *reterr)
+static enum psc_status sort(struct sorting *s, struct psc_arena *arena, uint32_t root, uint32_t **ret, uint32_t *ret_n,
+                            struct psc_error *reterr)
 {
-    struct sorting s = {.l = l};
+    const struct psc_lazy *l = s->l;
     const struct psc_lazy_node *node = &l->nodes[root];
     uint32_t *order = psc_arena_alloc(arena, l->n, sizeof *order), n = 0;
     enum psc_status status = PSC_OK;
-    s.state = psc_alloc0(l->n, sizeof *s.state);
-    if (!order || !s.state)
+    s->state = psc_alloc0(l->n, sizeof *s->state);
+    if (!order || !s->state)
         status = psc_fail_nomem(reterr);
     if (!status)
-        s.state[root] = ENTERED;
+        s->state[root] = ENTERED;
     for (uint32_t k = 0; !status && !is_leaf(node) && k < node->input_n; k++)
-        if (!push(&s, node->inputs[k], false))
+        if (!push(s, node->inputs[k], false))
             status = psc_fail_nomem(reterr);
     if (!status)
-        status = visit(&s, root, order, &n, reterr);
-    psc_free(s.stack);
-    psc_free(s.state);
+        status = visit(s, root, order, &n, reterr);
+    psc_free(s->stack);
+    psc_free(s->state);
     if (status)
         return status;
     *ret = order;
     *ret_n = n;
+    return PSC_OK;
+}
+
+enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
+                              uint32_t *ret_n, struct psc_error *reterr)
+{
+    struct sorting s = {.l = l};
+    return sort(&s, arena, root, ret, ret_n, reterr);
+}
+
+enum psc_status psc_lazy_sort_moves(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
+                                    const struct psc_lazy_move **ret, uint32_t *ret_n, struct psc_error *reterr)
+{
+    struct sorting s = {.l = l, .records = true};
+    struct psc_arena scratch = {0};
+    uint32_t *order, n;
+    enum psc_status status = sort(&s, &scratch, root, &order, &n, reterr);
+    struct psc_lazy_move *moves = status ? NULL : psc_arena_alloc(arena, s.move_n, sizeof *moves);
+    if (moves && s.move_n)
+        memcpy(moves, s.moves, s.move_n * sizeof *moves);
+    if (!status && !moves)
+        status = psc_fail_nomem(reterr);
+    psc_free(s.moves);
+    psc_arena_release(&scratch);
+    if (status)
+        return status;
+    *ret = moves;
+    *ret_n = (uint32_t)s.move_n;
     return PSC_OK;
 }

@@ -15,4 +15,19 @@
 enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
                               uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* What the stack went through, for looking on. */
+enum psc_lazy_move_kind {
+    PSC_LAZY_PUSH,  /* onto the stack, to be visited */
+    PSC_LAZY_ENTER, /* popped the first time; it is pushed again, to be left after its inputs */
+    PSC_LAZY_AGAIN, /* popped, and was visited before: nothing happens */
+    PSC_LAZY_LEAVE, /* popped after its inputs: the next of the order */
+};
+struct psc_lazy_move {
+    uint32_t id;
+    enum psc_lazy_move_kind kind;
+};
+/* At most two pushes, two pops for each edge and node. In the arena. */
+enum psc_status psc_lazy_sort_moves(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
+                                    const struct psc_lazy_move **ret, uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
+
 #endif

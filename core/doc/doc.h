@@ -63,6 +63,7 @@ enum psc_slots { PSC_SLOTS_LOWEST, PSC_SLOTS_FIFO, PSC_SLOTS_LIFO, PSC_SLOTS_RAN
 
 struct psc_plan;    /* core/plan/plan.h: core/doc only carries the pointers */
 struct psc_box_set; /* core/plan/offsets/box-set.h */
+struct psc_candela_kept; /* core/candela/kept.h */
 
 struct psc_kv_layout {
     uint32_t layers, rows;       /* rows of every region: n_ctx */
@@ -76,6 +77,7 @@ struct psc_phase {
     struct psc_story *story;     /* events of the file, or NULL */
     struct psc_plan *plan;       /* plan of the file, resolved (core/plan/plan.h), or NULL; in the doc's arena */
     const struct psc_box_set *boxes; /* of a file that has boxes and no graph: the story is a packing of them; or NULL */
+    const struct psc_candela_kept *expression; /* of a lazy expression: its nodes, its plan, how both came; or NULL */
     enum psc_capture capture;    /* from the file's own key, else UNKNOWN */
     bool has_slots;              /* the file says which slot policy the engine used */
     enum psc_slots slots;

@@ -1,0 +1,40 @@
+/* core/candela/kept.h: a planned expression, kept so that a person may walk through it: what the document carries.
+ *
+ *     (a + b) * 2      nodes   a b sum x2                         ids as in the expression
+ *                      moves   push sum, enter sum, push b, push a, enter a, exit a, ...
+ *                      plan    steps with their refused strategies, slots, the alias map's history
+ *                      map at  position 2: who stood for whom when step 2 was decided
+ *
+ * Everything is a copy in the arena given, without data: nothing here can be executed, and nothing borrows the expression.
+ * `lazy` is a psc_lazy for looking only (never released, never appended to). Moves are recorded while sorting: replaying
+ * pushes, enters and exits gives the stack at any moment. Cost: O(nodes + edges).
+ */
+#ifndef PSC_CORE_CANDELA_KEPT_H
+#define PSC_CORE_CANDELA_KEPT_H
+
+#include "core/candela/plan.h"
+#include "core/candela/sort.h"
+
+struct psc_candela_kept {
+    struct psc_lazy lazy;
+    uint32_t root;                       /* as written; the plan's is where the result stands */
+    const struct psc_candela_plan *plan;
+    const struct psc_lazy_move *moves;
+    uint32_t move_n;
+    bool levels;                         /* steps run beside each other where their dependencies allow */
+};
+/* The plan was made of this expression as it is now (caches that are filled since would be sorted otherwise). */
+enum psc_status psc_candela_keep(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
+                                 const struct psc_candela_plan *plan, bool levels, struct psc_candela_kept **ret,
+                                 struct psc_error *reterr) PSC_MUST_CHECK;
+
+struct psc_candela_entry { /* node stands for itself no more: owner does */
+    uint32_t node, owner;
+    enum psc_tag tag;
+};
+/* The alias map as it is when step `position` is decided: what was noted before it, a claim of its own not yet.
+ * position plan->n: at the end. In order of nodes, in the arena. O(ids). */
+enum psc_status psc_candela_map_at(struct psc_arena *arena, const struct psc_candela_plan *plan, uint32_t position,
+                                   struct psc_candela_entry **ret, uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif
