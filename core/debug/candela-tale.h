@@ -1,0 +1,70 @@
+/* core/debug/candela-tale.h: what a tale of candela's planner keeps (core/debug/candela-view.h); private to core/debug.
+ *
+ * Stacks share their lower parts: an entry knows the one below it, so all stacks of a sort together are as long as the
+ * sort. The alias map is kept as the changes of its keys and of its classes (core/candela/alias.h), the owners of slots as
+ * the steps that took them. Whatever is asked for is a search among these by position.
+ */
+#ifndef PSC_CORE_DEBUG_CANDELA_TALE_H
+#define PSC_CORE_DEBUG_CANDELA_TALE_H
+
+#include "core/candela/kept.h"
+#include "core/debug/candela-view.h"
+
+struct psc_tale_node {
+    const char *name;
+    const char *text;          /* as written down: "sum * 2" */
+    uint32_t yield;            /* place in the order of the sort, PSC_NONE */
+    int32_t position;          /* of its step, -1 */
+};
+struct psc_tale_entry { uint32_t id, below; bool entered; }; /* below: PSC_NONE at the bottom */
+struct psc_tale_move { uint32_t id, top, depth; uint8_t move; }; /* top: entry on top when it is shown */
+struct psc_tale_key { uint32_t event, class, version; uint8_t tag; }; /* a key joins a class */
+struct psc_tale_owner { uint32_t event, owner, version; uint8_t tag; }; /* a class changes its owner */
+struct psc_tale_holder { int32_t position, end; uint32_t id; }; /* who owns a slot from a position on */
+
+struct psc_candela_tale {
+    const struct psc_candela_kept *kept; /* borrowed */
+    const struct psc_candela_plan *plan; /* kept->plan */
+    struct psc_tale_node *nodes;
+    uint32_t node_n;
+    uint32_t *order, order_n;            /* ids as the sort yields them, the root last */
+    uint32_t *step_yield;                /* [plan->n]: place of each step's node in the order */
+    struct psc_tale_entry *entries;
+    struct psc_tale_move *moves;
+    uint32_t *left;                      /* [order_n]: the move by which it was yielded */
+    uint32_t entry_n, move_n, stack_most;
+    uint32_t *key_order, *key_since, key_n; /* keys of the map by their first entry, and its event */
+    uint32_t *key_at;                    /* [node_n + 1] into keys */
+    struct psc_tale_key *keys;
+    uint32_t *class_at;                  /* [class_n + 1] into owners */
+    struct psc_tale_owner *owners;
+    uint32_t class_n, try_most;
+    uint32_t *holder_at;                 /* [plan->slot_n + 1] into holders */
+    struct psc_tale_holder *holders;
+};
+
+/* How many entries of the order, and events of the map, belong to the positions up to this one. */
+uint32_t psc_tale_yielded(const struct psc_candela_tale *t, int32_t position);
+uint32_t psc_tale_events(const struct psc_candela_tale *t, uint32_t yielded);
+/* The owner that the first `events` events leave a node with, PSC_NONE; what it promises, and the event that made it so. */
+uint32_t psc_tale_owner_of(const struct psc_candela_tale *t, uint32_t node, uint32_t events, enum psc_tag *ret_tag,
+                           uint32_t *ret_event);
+
+static inline bool psc_tale_is_cache(const struct psc_candela_tale *t, uint32_t id)
+{
+    return t->kept->lazy.nodes[id].kind == PSC_LAZY_CACHE;
+}
+/* Refusals of one strategy over one operand stand together: how many from `at` on; and how many strategies were tried. */
+uint32_t psc_tale_group(const struct psc_candela_step *step, uint32_t at);
+uint32_t psc_tale_try_n(const struct psc_candela_step *step);
+
+/* explain-candela.c: sentences. Texts lie in the arena; NULL when out of memory. */
+const char *psc_explain_candela_title(struct psc_arena *arena, const struct psc_candela_tale *t, uint32_t step);
+const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_candela_tale *t, int32_t position);
+const char *psc_explain_candela_strategy(struct psc_arena *arena, const struct psc_candela_tale *t, uint32_t step,
+                                         const struct psc_denial *denied); /* NULL: the one that was taken */
+const char *psc_explain_candela_why(struct psc_arena *arena, const struct psc_candela_tale *t, uint32_t step,
+                                    const struct psc_denial *denied, uint32_t denied_n);
+const char *psc_explain_candela_promise(enum psc_tag tag);
+
+#endif

@@ -1,0 +1,100 @@
+/* core/debug/candela-view.h: what candela's planner has in hand at one position, as plain data for drawings and tables.
+ *
+ *     (a + b) * 2 at position 2, where `sum` is planned
+ *
+ *     order      a b [sum] x2                          what the sort yields; x2 comes later
+ *     stack      sum: being left                       the path from the root, and what waits beside it
+ *     moves      enter a, leave a, enter b ...         since the position before
+ *     arrows     (none)                                who stands for whom: the alias map
+ *     tries      in place over a   no   a lies in no slot
+ *                use slot          no   no idle slot of 4 elements
+ *                allocate          yes  slot 0
+ *     slots      slot 0, 4 elements, sum, until 3
+ *
+ * A tale is what makes that quick, made once of a planned expression as the document keeps it (core/candela/kept.h); a
+ * view is one position of it, a function of (tale, position) alone: stepping back costs what stepping on costs.
+ *
+ * Cost of a view: O(depth of the stack + arrows + slots) and a binary search for each; lists that drawing could not
+ * show are cut at PSC_CANDELA_VIEW_MAX and say how many there are.
+ * Ownership: a tale lives in the arena given and borrows what was kept; a view lives in its arena and borrows the tale.
+ * Sentences are made by core/debug/explain-candela.c.
+ */
+#ifndef PSC_CORE_DEBUG_CANDELA_VIEW_H
+#define PSC_CORE_DEBUG_CANDELA_VIEW_H
+
+#include "core/base/arena.h"
+#include "core/base/status.h"
+
+#include <stdbool.h>
+
+#define PSC_CANDELA_VIEW_MAX 256u /* entries of a list of a view */
+
+struct psc_candela_kept; /* core/candela/kept.h */
+struct psc_candela_tale;
+
+enum psc_sort_move { PSC_SORT_ENTER, PSC_SORT_LEAVE, PSC_SORT_SEEN /* reached again: nothing happens */ };
+
+struct psc_candela_place { /* something that the sort yields */
+    const char *name;
+    int32_t position;      /* of its step; -1: it has none, another stands for it (or it is a hole that is filled later) */
+};
+struct psc_candela_frame { /* an entry of the sort's stack */
+    const char *name;
+    bool entered;          /* on the path from the root: it waits for its inputs. Else it waits to be visited */
+    bool leaving;          /* the one that is yielded at this position */
+};
+struct psc_candela_moved { const char *name; enum psc_sort_move move; };
+
+struct psc_candela_arrow { /* an entry of the alias map */
+    const char *node, *owner;
+    const char *before;    /* the owner until this position, when the arrow swings here; else NULL */
+    const char *promise;   /* "same bytes", "packed", "packed, kept by a cache" */
+    uint8_t tag;           /* enum psc_tag */
+    bool fresh;            /* made or moved at this position */
+    bool was_itself;       /* fresh, and the node has a step: it stood for itself before */
+    bool two_hops;         /* its owner is itself an entry: the rule of one hop is broken */
+};
+struct psc_candela_try {   /* one strategy, in the order in which they are tried */
+    const char *strategy;  /* "in place over a" */
+    const char *why;       /* the refused predicate, or what was taken, in words */
+    bool taken;
+};
+enum psc_candela_slot_use { PSC_SLOT_LATER, PSC_SLOT_HELD, PSC_SLOT_IDLE, PSC_SLOT_GONE };
+struct psc_candela_slot_view {
+    uint32_t slot;
+    uint64_t len;          /* elements; bytes where the plan counts these */
+    const char *owner;     /* at this position; NULL before the first */
+    int32_t start, end;    /* positions; end -1: for ever */
+    enum psc_candela_slot_use use;
+    bool touched;          /* by this position's step */
+};
+
+struct psc_candela_view {
+    int32_t position;      /* -1 .. step_n */
+    uint32_t step_n;
+    const char *name;      /* of the step; "" before the first and after the last */
+    const char *title;     /* what is decided: "sum = add a b" */
+    const char *words;     /* what happens here, one or two sentences */
+    const struct psc_candela_place *order;
+    uint32_t order_n, order_at;  /* order_at: how many of them were yielded, this one included */
+    uint32_t order_before, order_after; /* not listed: further ones before and after these */
+    bool has_sort;
+    const struct psc_candela_frame *stack; /* top first */
+    const struct psc_candela_moved *moves;
+    const struct psc_candela_arrow *arrows;
+    const struct psc_candela_try *tries;
+    const struct psc_candela_slot_view *slots;
+    /* shown, and in all; most: the longest such list at any position, so that a drawing can keep its places */
+    uint32_t stack_n, stack_all, stack_most, move_n, move_all;
+    uint32_t arrow_n, arrow_all, arrow_most; /* most: at the end, the map only grows */
+    uint32_t try_n, try_most, slot_n, slot_all, slot_most;
+    bool in_bytes;         /* lengths of slots */
+};
+
+enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_candela_kept *kept,
+                                     struct psc_candela_tale **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* position: clamped to -1 .. n, n = steps of the plan. */
+enum psc_status psc_candela_view_at(struct psc_arena *arena, const struct psc_candela_tale *tale, int32_t position,
+                                    struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+#endif
