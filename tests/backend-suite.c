@@ -248,31 +248,48 @@ static void bench_close(struct bench *s)
         s->api->free(s->b, s->block[i]);
 }
 
+static enum psc_status run_bench(struct bench *s, struct test_case *c, bool guarded, struct psc_error *reterr)
+{
+    struct psc_error error = {0};
+    enum psc_status status = s->api->launch(s->b, &s->call, reterr);
+    if (status == PSC_OK)
+        status = s->api->synchronise(s->b, reterr);
+    else
+        must(s->api->synchronise(s->b, &error), &error, "synchronise after a refused launch");
+    must(s->api->read(s->b, s->call.out.at, c->out.words, c->out.n * 4, &error), &error, "read");
+    if (guarded)
+        check_guards(s, s->call.out.at, c->out.n * 4, c->name);
+    if (c->kv.rows) {
+        uint64_t bytes = c->kv.rows * c->kv.row_bytes;
+        check_guards(s, s->call.kv.k, bytes, c->name);
+        check_guards(s, s->call.kv.v, bytes, c->name);
+        must(s->api->read(s->b, s->call.kv.k, c->kv.k, bytes, &error), &error, "read");
+        must(s->api->read(s->b, s->call.kv.v, c->kv.v, bytes, &error), &error, "read");
+    }
+    bench_close(s);
+    return status;
+}
+
 static enum psc_status run_once(struct test_case *c, unsigned variant, bool snapshot, int over, uint64_t ahead,
                                 struct psc_error *reterr)
 {
     struct bench s;
-    struct psc_error error = {0};
     bench_open(&s, c, the_suite.open[variant], over, ahead);
     must(s.status, &s.error, c->name);
     s.call.snapshot = snapshot;
-    enum psc_status status = s.api->launch(s.b, &s.call, reterr);
-    if (status == PSC_OK)
-        status = s.api->synchronise(s.b, reterr);
-    else
-        must(s.api->synchronise(s.b, &error), &error, "synchronise after a refused launch");
-    must(s.api->read(s.b, s.call.out.at, c->out.words, c->out.n * 4, &error), &error, "read");
-    if (over < 0)
-        check_guards(&s, s.call.out.at, c->out.n * 4, c->name);
-    if (c->kv.rows) {
-        uint64_t bytes = c->kv.rows * c->kv.row_bytes;
-        check_guards(&s, s.call.kv.k, bytes, c->name);
-        check_guards(&s, s.call.kv.v, bytes, c->name);
-        must(s.api->read(s.b, s.call.kv.k, c->kv.k, bytes, &error), &error, "read");
-        must(s.api->read(s.b, s.call.kv.v, c->kv.v, bytes, &error), &error, "read");
-    }
-    bench_close(&s);
-    return status;
+    return run_bench(&s, c, over < 0, reterr);
+}
+
+enum psc_status test_case_try_inside(struct test_case *c, unsigned variant, bool snapshot, uint32_t operand, bool region,
+                                     struct psc_error *reterr)
+{
+    struct bench s;
+    bench_open(&s, c, the_suite.open[variant], -1, 0);
+    must(s.status, &s.error, c->name);
+    s.call.snapshot = snapshot;
+    s.in[operand].at = region ? s.call.kv.k : s.call.out.at;
+    must(s.api->write(s.b, s.in[operand].at, c->in[operand].words, c->in[operand].n * 4, &s.error), &s.error, "write");
+    return run_bench(&s, c, true, reterr);
 }
 
 enum psc_status test_case_try(struct test_case *c, unsigned variant, bool snapshot, struct psc_error *reterr)

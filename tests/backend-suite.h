@@ -17,6 +17,7 @@
 enum { /* what a backend promises beyond the contract */
     TEST_SNAPSHOTS = 1, /* psc_call.snapshot is obeyed */
     TEST_QUEUED = 2,    /* bytes change at submit, not before */
+    TEST_BOUNDED = 4,   /* row numbers that change while a kernel runs are bounded where it uses them */
 };
 
 struct test_tensor {
@@ -96,6 +97,9 @@ uint64_t test_random_below(uint64_t n);
 void test_case_run(struct test_case *c);
 /* Runs once on one variant: results in out.words and kv. bytes_kept: what lies in the output when the call fails. */
 enum psc_status test_case_try(struct test_case *c, unsigned variant, bool snapshot, struct psc_error *reterr);
+/* The same with an operand's words at the start of the result, or of the K region: the kernel writes over them. */
+enum psc_status test_case_try_inside(struct test_case *c, unsigned variant, bool snapshot, uint32_t operand, bool region,
+                                     struct psc_error *reterr);
 /* The call must fail; the sentence names the node, and `word`; the output and the regions are as they were. Frees the case. */
 void test_case_refused(struct test_case *c, const char *word);
 /* Opens, runs and closes with every allocation failing once: an error each time, nothing left alive. Frees the case. */

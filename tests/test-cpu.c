@@ -15,7 +15,7 @@ static const struct test_variant variants[] = {
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    test_backend_suite(&psc_backend_cpu, variants, G_N_ELEMENTS(variants), TEST_SNAPSHOTS);
+    test_backend_suite(&psc_backend_cpu, variants, G_N_ELEMENTS(variants), TEST_SNAPSHOTS | TEST_BOUNDED);
     int failed = g_test_run();
     test_backend_suite_end();
     return failed;

@@ -233,7 +233,7 @@ static void test_takes(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    test_backend_suite(api, variants, G_N_ELEMENTS(variants), TEST_QUEUED);
+    test_backend_suite(api, variants, G_N_ELEMENTS(variants), TEST_QUEUED | TEST_BOUNDED);
     test_suite_add("waits/give-up-and-name-the-time", test_hang);
     test_suite_add("waits/a-copy-of-a-hanging-queue", test_hanging_copy);
     test_suite_add("copies/are-poison-before-their-wait", test_poison);

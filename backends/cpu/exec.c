@@ -53,6 +53,24 @@ enum psc_status psc_cpu_refuse(const struct psc_call *call, struct psc_error *re
     return psc_fail(reterr, status, "node %" PRIu64 " (%.40s): %s", id, op, text);
 }
 
+bool psc_cpu_within(const struct psc_cpu_run *run, int64_t at, int64_t n, uint64_t bound, uint64_t place)
+{
+    if (at >= 0 && n >= 0 && (uint64_t)at <= bound && (uint64_t)n <= bound - (uint64_t)at)
+        return true;
+    if (!run->strayed->any)
+        *run->strayed = (struct psc_cpu_strayed){true, at, n, place, bound};
+    return false;
+}
+
+static enum psc_status strayed(const struct psc_call *call, const struct psc_cpu_strayed *s, struct psc_error *reterr)
+{
+    char rows[64];
+    snprintf(rows, sizeof rows, s->n == 1 ? "row %" PRId64 : "rows %" PRId64 " to %" PRId64, s->at, s->at + s->n - 1);
+    return psc_cpu_refuse(call, reterr, PSC_ERR_PLAN,
+                          "its row numbers were overwritten while it ran: token %" PRIu64 " was given %s of %" PRIu64
+                          ", which it left out", s->place, rows, s->bound);
+}
+
 enum psc_status psc_cpu_need_operands(const struct psc_call *call, uint32_t n, struct psc_error *reterr)
 {
     if (call->in_n < n)
@@ -267,8 +285,9 @@ enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_cal
         return PSC_OK;
     const struct psc_cpu_op *op = the_ops[call->op];
     /* Overlap without snapshot is a race between workers; with one worker a wrong result is always the same one. */
+    struct psc_cpu_strayed lost = {0};
     struct psc_cpu_run run = {.exec = exec, .threads = !call->snapshot && any_overlap(call) ? exec->one : exec->threads,
-                              .vec = exec->vec, .call = call, .in = call->in};
+                              .vec = exec->vec, .call = call, .in = call->in, .strayed = &lost};
     enum psc_status status = op->data ? op->data(&run, reterr) : PSC_OK;
     if (status)
         return status;
@@ -276,7 +295,7 @@ enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_cal
     run.in = take_snapshots(exec, call);
     op->run(&run);
     tell_scratch(exec, call);
-    return PSC_OK;
+    return lost.any ? strayed(call, &lost, reterr) : PSC_OK;
 }
 
 void psc_cpu_exec_probe(const struct psc_probe *probe)

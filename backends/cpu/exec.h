@@ -3,7 +3,10 @@
  *     prepare   operands, shapes, payload and weights make sense; scratch is grown. Reads no data, writes nothing
  *     run       ids, positions and windows are inside their bounds; only then the kernel writes. Allocates nothing
  *
- * A call that fails in either step leaves memory as it was. Every sentence begins with the node:
+ * A call that fails in either step leaves memory as it was. But what was inside its bounds need not stay there: a kernel
+ * whose result lies over its own ids (a wrong plan, no snapshots) overwrites them while it reads them. So every index is
+ * bounded once more where it is used (psc_cpu_within); what has strayed is skipped, and the call fails when its kernel has
+ * ended. Every sentence begins with the node:
  * "node 4 (kv_store.0, kvcache_store): row 8, but the region has 8 (n_ctx)".
  *
  * An op is a row of the table in exec.c: three functions. check and data come in that order and may be NULL.
@@ -49,6 +52,12 @@ void psc_cpu_exec_probe(const struct psc_probe *probe);
 
 /* ---- for the ops ----------------------------------------------------------------------------- */
 
+/* The first index that was no longer inside its bounds when a kernel used it. */
+struct psc_cpu_strayed {
+    bool any;
+    int64_t at, n;          /* as they were found: n rows from row `at` on */
+    uint64_t place, bound;  /* of which token; there are rows [0, bound) */
+};
 /* A call while it runs: operands possibly snapshotted, workers chosen. */
 struct psc_cpu_run {
     struct psc_cpu_exec *exec;
@@ -56,6 +65,7 @@ struct psc_cpu_run {
     const struct psc_cpu_vec *vec;
     const struct psc_call *call;
     const struct psc_window *in; /* use these, not call->in */
+    struct psc_cpu_strayed *strayed;
 };
 /* What check finds out for prepare. */
 struct psc_cpu_plan {
@@ -68,6 +78,9 @@ struct psc_cpu_op {
     enum psc_status (*data)(const struct psc_cpu_run *run, struct psc_error *reterr);
     void (*run)(const struct psc_cpu_run *run);
 };
+/* Are rows [at, at + n) of bound, which token `place` names, there? If not it is noted, and the kernel leaves them out. Words
+ * change under a kernel only where its result lies over them, and then it has one worker: nobody else writes here. */
+bool psc_cpu_within(const struct psc_cpu_run *run, int64_t at, int64_t n, uint64_t bound, uint64_t place);
 extern const struct psc_cpu_op psc_cpu_add, psc_cpu_mul, psc_cpu_scale, psc_cpu_silu, psc_cpu_swiglu, psc_cpu_softmax,
     psc_cpu_rms_norm, psc_cpu_qk_norm, psc_cpu_rope, psc_cpu_bias_rope, psc_cpu_get_rows, psc_cpu_concat, psc_cpu_view,
     psc_cpu_reshape, psc_cpu_permute, psc_cpu_product, psc_cpu_batch_product, psc_cpu_store, psc_cpu_load, psc_cpu_attn,
@@ -132,7 +145,7 @@ void psc_cpu_norm_rows(const struct psc_cpu_run *run, const float *x, uint64_t x
 enum psc_status psc_cpu_need_kv(const struct psc_call *call, uint64_t width, struct psc_error *reterr);
 enum psc_status psc_cpu_check_cells(const struct psc_call *call, const int32_t *cells, uint64_t tokens,
                                     struct psc_error *reterr);
-void psc_cpu_store_rows(const struct psc_call *call, psc_address region, const float *x, uint64_t x_stride,
+void psc_cpu_store_rows(const struct psc_cpu_run *run, psc_address region, const float *x, uint64_t x_stride,
                         const int32_t *cells, uint64_t tokens);
 
 /* Product with a weight or with the parts of one, laid side by side in the output's row. bias: one a part, or NULL. */

@@ -40,20 +40,26 @@ static enum form form_of(const struct psc_call *call)
     return psc_cpu_elements(&call->in[3]) == 2 * tokens ? BY_SPAN : BY_MAP;
 }
 
-/* Of words that were checked. */
-static struct window window_of(const int32_t *words, enum form form, uint64_t tokens, uint64_t t)
+static void add_rows(const struct psc_cpu_run *run, struct window *w, int64_t at, int64_t n, uint64_t t)
+{
+    uint64_t rows = run->call->kv.rows;
+    if (!psc_cpu_within(run, at, n, rows, t) || !psc_cpu_within(run, n, (int64_t)w->n, rows, t))
+        return;
+    w->run[w->run_n++] = (struct rows){(uint64_t)at, (uint64_t)n};
+    w->n += (uint64_t)n;
+}
+
+/* Words were checked, but results that were written since may lie over them: bounded again. */
+static struct window window_of(const struct psc_cpu_run *run, const int32_t *words, enum form form, uint64_t tokens, uint64_t t)
 {
     struct window w = {0};
     if (form == BY_POSITION)
-        w.run[w.run_n++] = (struct rows){0, (uint64_t)words[t] + 1};
+        add_rows(run, &w, 0, (int64_t)words[t] + 1, t);
     else if (form == BY_SPAN)
-        w.run[w.run_n++] = (struct rows){(uint64_t)words[t], (uint64_t)(words[tokens + t] - words[t])};
+        add_rows(run, &w, words[t], (int64_t)words[tokens + t] - words[t], t);
     for (uint32_t r = 0; form == BY_MAP && r < RUNS; r++)
         if (words[t * 2 * RUNS + 2 * r + 1])
-            w.run[w.run_n++] =
-                (struct rows){(uint64_t)words[t * 2 * RUNS + 2 * r], (uint64_t)words[t * 2 * RUNS + 2 * r + 1]};
-    for (uint32_t r = 0; r < w.run_n; r++)
-        w.n += w.run[r].n;
+            add_rows(run, &w, words[t * 2 * RUNS + 2 * r], words[t * 2 * RUNS + 2 * r + 1], t);
     return w;
 }
 
@@ -361,7 +367,7 @@ static void attend_span(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
         uint64_t lot = i / a->h.tokens, k = i % a->h.tokens, t = k % 2 ? a->h.tokens - 1 - k / 2 : k / 2;
         uint64_t head = lot * a->group;
         unsigned char *mine = a->scratch + worker * a->worker_bytes;
-        struct item it = {.w = window_of(a->words, a->form, a->h.tokens, t),
+        struct item it = {.w = window_of(a->run, a->words, a->form, a->h.tokens, t),
                           .q = psc_cpu_floats(&a->run->in[0]) + t * a->run->in[0].shape[0] + head * a->h.hd,
                           .out = psc_cpu_floats(&call->out) + (t * a->h.n + head) * a->h.hd,
                           .scores = (float *)(void *)mine,
@@ -380,7 +386,7 @@ static void run_attn(const struct psc_cpu_run *run)
     bool fits = worker_bytes(call, &a.h, workers, &a.score_bytes, &a.worker_bytes);
     a.scratch = fits ? psc_cpu_scratch_take(&run->exec->scratch, workers * a.worker_bytes) : NULL;
     for (uint64_t t = 0; t < a.h.tokens; t++) {
-        struct window w = window_of(a.words, a.form, a.h.tokens, t);
+        struct window w = window_of(run, a.words, a.form, a.h.tokens, t);
         a.longest = w.n > a.longest ? w.n : a.longest;
     }
     if (fits)

@@ -140,8 +140,8 @@ static void run_qkv(const struct psc_cpu_run *run)
     psc_cpu_rope_rows(run, q, width, NULL, q, width, p->nqt, tokens);
     psc_cpu_rope_rows(run, k, width, NULL, k, width, p->nkt, tokens);
     const int32_t *cells = psc_cpu_words(cells_of(run, 1));
-    psc_cpu_store_rows(call, call->kv.k, k, width, cells, tokens);
-    psc_cpu_store_rows(call, call->kv.v, v, width, cells, tokens);
+    psc_cpu_store_rows(run, call->kv.k, k, width, cells, tokens);
+    psc_cpu_store_rows(run, call->kv.v, v, width, cells, tokens);
 }
 
 const struct psc_cpu_op psc_cpu_fused_qkv = {check_qkv, check_qkv_cells, run_qkv};
@@ -195,10 +195,10 @@ static void run_bias_rope_store(const struct psc_cpu_run *run)
     const int32_t *cells = psc_cpu_words(cells_of(run, 3));
     psc_cpu_angles_of(run, psc_cpu_words(&run->in[3]), tokens);
     psc_cpu_rope_rows(run, psc_cpu_floats(&run->in[1]), nkt, bias[1], row, nkt, nkt, tokens);
-    psc_cpu_store_rows(call, call->kv.k, row, nkt, cells, tokens);
+    psc_cpu_store_rows(run, call->kv.k, row, nkt, cells, tokens);
     for (uint64_t t = 0; t < tokens && bias[2]; t++)
         run->vec->add(v + t * nkt, bias[2], row + t * nkt, nkt);
-    psc_cpu_store_rows(call, call->kv.v, bias[2] ? row : v, nkt, cells, tokens);
+    psc_cpu_store_rows(run, call->kv.v, bias[2] ? row : v, nkt, cells, tokens);
     psc_cpu_rope_rows(run, psc_cpu_floats(&run->in[0]), p->nqt, bias[0], psc_cpu_floats(&call->out), p->nqt, p->nqt,
                       tokens);
 }

@@ -37,13 +37,17 @@ enum psc_status psc_cpu_check_cells(const struct psc_call *call, const int32_t *
     return PSC_OK;
 }
 
-void psc_cpu_store_rows(const struct psc_call *call, psc_address region, const float *x, uint64_t x_stride,
+/* What was computed before, and the row before, may lie over the cells that follow. */
+void psc_cpu_store_rows(const struct psc_cpu_run *run, psc_address region, const float *x, uint64_t x_stride,
                         const int32_t *cells, uint64_t tokens)
 {
-    const struct psc_kv_pair *kv = &call->kv;
-    for (uint64_t t = 0; t < tokens; t++)
-        psc_kv_row_encode(kv->format, (uint32_t)kv->width, x + t * x_stride,
-                          (char *)(uintptr_t)region + (uint64_t)cells[t] * kv->row_bytes);
+    const struct psc_kv_pair *kv = &run->call->kv;
+    for (uint64_t t = 0; t < tokens; t++) {
+        int32_t cell = cells[t];
+        if (psc_cpu_within(run, cell, 1, kv->rows, t))
+            psc_kv_row_encode(kv->format, (uint32_t)kv->width, x + t * x_stride,
+                              (char *)(uintptr_t)region + (uint64_t)cell * kv->row_bytes);
+    }
 }
 
 static enum psc_status check_store(const struct psc_call *call, struct psc_cpu_plan *plan, struct psc_error *reterr)
@@ -71,8 +75,8 @@ static void run_store(const struct psc_cpu_run *run)
 {
     uint64_t width = run->in[0].shape[0], tokens = psc_cpu_rows(&run->in[0]);
     const int32_t *cells = psc_cpu_words(&run->in[2]);
-    psc_cpu_store_rows(run->call, run->call->kv.k, psc_cpu_floats(&run->in[0]), width, cells, tokens);
-    psc_cpu_store_rows(run->call, run->call->kv.v, psc_cpu_floats(&run->in[1]), width, cells, tokens);
+    psc_cpu_store_rows(run, run->call->kv.k, psc_cpu_floats(&run->in[0]), width, cells, tokens);
+    psc_cpu_store_rows(run, run->call->kv.v, psc_cpu_floats(&run->in[1]), width, cells, tokens);
 }
 
 static void run_nothing(const struct psc_cpu_run *run)

@@ -43,11 +43,17 @@ static enum psc_status check_get_rows(const struct psc_call *call, struct psc_cp
     return status ? status : psc_cpu_need_words(call, embeds(call) ? 0 : 1, psc_cpu_rows(&call->out), reterr);
 }
 
+/* Rows that ids choose from. */
+static uint64_t rows_of(const struct psc_call *call)
+{
+    return embeds(call) ? call->weight.weight->out : psc_cpu_rows(&call->in[0]);
+}
+
 static enum psc_status check_ids(const struct psc_cpu_run *run, struct psc_error *reterr)
 {
     const struct psc_call *call = run->call;
     const int32_t *ids = psc_cpu_words(&call->in[embeds(call) ? 0 : 1]);
-    uint64_t rows = embeds(call) ? call->weight.weight->out : psc_cpu_rows(&call->in[0]);
+    uint64_t rows = rows_of(call);
     for (uint64_t t = 0; t < psc_cpu_rows(&call->out); t++)
         if (ids[t] < 0 || (uint64_t)ids[t] >= rows)
             return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE,
@@ -55,26 +61,34 @@ static enum psc_status check_ids(const struct psc_cpu_run *run, struct psc_error
     return PSC_OK;
 }
 
+/* The result may lie over the ids: each is bounded where it is used. */
 static void row_span(void *ctx, uint64_t lo, uint64_t hi, unsigned worker)
 {
     (void)worker;
     const struct psc_cpu_run *run = ctx;
     const struct psc_call *call = run->call;
     const int32_t *ids = psc_cpu_words(&run->in[embeds(call) ? 0 : 1]);
+    uint64_t rows = rows_of(call);
     uint64_t n = call->out.shape[0];
     float *out = psc_cpu_floats(&call->out);
     if (!embeds(call)) {
         const float *x = psc_cpu_floats(&run->in[0]);
-        for (uint64_t t = lo; t < hi; t++)
-            memmove(out + t * n, x + (uint64_t)ids[t] * n, n * sizeof *out);
+        for (uint64_t t = lo; t < hi; t++) {
+            int32_t id = ids[t];
+            if (psc_cpu_within(run, id, 1, rows, t))
+                memmove(out + t * n, x + (uint64_t)id * n, n * sizeof *out);
+        }
         return;
     }
     const struct psc_weight *w = call->weight.weight;
     uint64_t row_bytes = 0;
     bool whole = psc_wtype_bytes(w->type, w->in, &row_bytes);
-    for (uint64_t t = lo; whole && t < hi; t++)
-        psc_blocks_decode(w->type, (const char *)(uintptr_t)call->weight.at[0] + (uint64_t)ids[t] * row_bytes,
-                          out + t * n, n);
+    for (uint64_t t = lo; whole && t < hi; t++) {
+        int32_t id = ids[t];
+        if (psc_cpu_within(run, id, 1, rows, t))
+            psc_blocks_decode(w->type, (const char *)(uintptr_t)call->weight.at[0] + (uint64_t)id * row_bytes,
+                              out + t * n, n);
+    }
 }
 
 static void run_get_rows(const struct psc_cpu_run *run)
