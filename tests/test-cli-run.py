@@ -884,6 +884,67 @@ def a_prompt_that_cannot_be_is_refused_before_weights_are_made():
 
 
 @test
+def files_that_cannot_be_written_are_told_before_the_run():
+    """Nothing of the text appears: a long run is not made for nothing."""
+    hello = ('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2')
+    with open(path('a-file'), 'w', encoding='utf-8') as file:
+        file.write('x')
+    for option, where, told in (('--trace', path('no/folder/t.json'), 'No such file'), ('--trace', path('.'), 'planscope-cli: '),
+                                ('--kv-dump', path('no/folder/kv'), 'No such file'), ('--kv-dump', path('a-file'), 'Not a directory')):
+        answer = run(*hello, option, where)
+        equal((answer.status, answer.out), (2, ''), (option, where))
+        check(where in answer.err and told in answer.err, answer.err)
+    for a, b in (('--trace', '--events'), ('--events', '--contents'), ('--trace', '--logits')):
+        answer = run(*hello, a, path('same'), b, path('same'))
+        equal((answer.status, answer.out), (2, ''))
+        check('one file' in answer.err and a in answer.err and b in answer.err, answer.err)
+    for a, b in ((path('same'), path('./same')), (path('same'), os.path.join(path('x'), '..', 'same'))):
+        os.makedirs(path('x'), exist_ok=True)
+        answer = run(*hello, '--trace', a, '--events', b)
+        equal((answer.status, answer.out), (2, ''), (a, b))
+        check('--trace and --events name one file' in answer.err, answer.err)
+    answer = run(*hello, '--kv-dump', path('x'), '--events', path('x/kv.pskv'))
+    equal((answer.status, answer.out), (2, ''))
+    check('--events and --kv-dump name one file' in answer.err, answer.err)
+    equal(glob.glob(path('*.tmp')), [])
+    check(not os.path.exists(path('same')), 'nothing was begun')
+    good(*hello, '--trace', '/dev/null', '--events', '/dev/null')
+
+
+@test
+def no_output_lies_over_what_the_run_reads():
+    model = path('tiny.gguf')
+    good('export', '--preset', 'tiny-qwen2', '--format', 'gguf', '-o', model)
+    with open(model, 'rb') as file:
+        before = file.read()
+    os.symlink(model, path('link'))
+    for option in ('--trace', '--events', '--contents', '--logits'):
+        for out in (model, path('link')):
+            answer = run('run', model, '-p', 'Hello', '-n', '2', option, out)
+            equal((answer.status, answer.out), (2, ''), option)
+            check(option + ' would write over the file that is read' in answer.err, answer.err)
+    with open(model, 'rb') as file:
+        equal(file.read(), before)
+
+
+@test
+def what_cannot_run_leaves_old_files_as_they_are():
+    for option in ('--trace', '--events', '--contents', '--logits'):
+        out = save('precious', 'old')
+        equal(run('run', '--preset', 'tiny-qwen2', '--tokens', '5,x', option, out).status, 2)
+        with open(out, encoding='utf-8') as file:
+            equal(file.read(), 'precious', option)
+
+
+@test
+def a_full_disk_is_told_with_its_reason():
+    for option in ('--trace', '--events', '--contents', '--logits'):
+        answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', option, '/dev/full')
+        equal(answer.status, 2, option)
+        check('/dev/full' in answer.err and 'No space left' in answer.err, answer.err)
+
+
+@test
 def a_killed_run_leaves_what_was_streamed():
     process, events = started()
     process.kill()

@@ -3,17 +3,15 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
+#include "app/cli/run-files.h"
 #include "app/cli/run-values.h"
 #include "app/cli/words.h"
-#include "app/kv-files.h"
 #include "app/subject.h"
 #include "backends/registry.h"
 #include "core/debug/analysis.h"
 #include "core/debug/explain.h"
-#include "traces/file-out.h"
 #include "traces/traces.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,8 +30,7 @@ struct running {
     struct psc_run_fill fills[CLI_FILLS_MAX];
     struct psc_foreign foreign; /* --plan */
     struct psc_run_result result;
-    struct psc_events_out *events, *contents;
-    FILE *logits;
+    struct cli_run_files files;
     bool prints;          /* text goes to stdout as it comes */
     bool shows_progress;  /* on stderr */
     bool shown;           /* a line of progress stands there */
@@ -124,7 +121,7 @@ static bool logits_cb(void *ctx, uint32_t step, const float *logits, uint32_t n)
 {
     struct running *r = ctx;
     (void)step;
-    return fwrite(logits, sizeof *logits, n, r->logits) == n;
+    return cli_run_files_logits(&r->files, logits, n);
 }
 
 /* ---- the request ------------------------------------------------------------------------------------ */
@@ -201,7 +198,7 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
         .ignore_stop = c->ignore_stop, .backends = o->backend, .kv_inputs = c->kv_inputs, .kv_format = c->kv_format,
         .fuse_qkv = o->no_fuse_qkv ? PSC_NO : c->fuse_qkv, .fuse_ffn = o->no_fuse_ffn ? PSC_NO : c->fuse_ffn,
         .session = c->session, .ctx = r, .progress = progress_cb, .cancelled = cancelled_cb, .token = token_cb,
-        .logits = r->logits ? logits_cb : NULL,
+        .logits = c->logits ? logits_cb : NULL,
         .record = {.events = true, .values = c->has_capture ? c->capture != PSC_CAPTURE_UNKNOWN : records,
                    .hashes = c->hashes, .contents = c->contents != NULL, .capture = c->capture},
     };
@@ -224,79 +221,17 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-static bool write_cb(void *ctx, const char *bytes, size_t n)
-{
-    struct psc_error error;
-    return psc_file_out_add(ctx, bytes, n, &error) == PSC_OK;
-}
-
-static enum cli_exit write_trace(const struct psc_doc *doc, const char *path)
-{
-    struct psc_file_out out;
-    struct psc_error error = {.byte = UINT64_MAX};
-    enum psc_status status = psc_file_out_begin(&out, path, &error);
-    if (status)
-        return cli_complain(path, &error);
-    status = psc_trace_write(doc, NULL, NULL, false, write_cb, &out, &error);
-    if (!status)
-        status = psc_file_out_commit(&out, &error);
-    else
-        psc_file_out_abort(&out);
-    return status ? cli_complain(path, &error) : CLI_CLEAN;
-}
-
-static enum cli_exit open_files(struct running *r)
-{
-    const struct cli_run *c = &r->options->run;
-    const char *model = r->subject.graph ? r->subject.graph->model : r->subject.model.model->name;
-    struct psc_error error = {.byte = UINT64_MAX};
-    if (c->logits && !(r->logits = fopen(c->logits, "wb"))) {
-        (void)psc_fail(&error, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
-        return cli_complain(c->logits, &error);
-    }
-    if (c->events && psc_events_open(c->events, model, c->prompt, &r->events, &error))
-        return cli_complain(c->events, &error);
-    if (c->contents && psc_contents_open(c->contents, model, c->prompt, &r->contents, &error))
-        return cli_complain(c->contents, &error);
-    return CLI_CLEAN;
-}
-
 static void stream(struct running *r)
 {
     struct psc_recorder_options *o = &r->request.record;
-    if (r->events) {
+    if (r->files.events) {
         o->phase = psc_events_phase;
         o->step = psc_events_step;
-        o->stream_ctx = r->events;
+        o->stream_ctx = r->files.events;
         o->forget = !r->options->run.trace; /* the document is not needed then */
     }
     o->content = psc_contents_put;
-    o->content_ctx = r->contents;
-}
-
-static enum cli_exit close_files(struct running *r)
-{
-    const struct cli_run *c = &r->options->run;
-    const struct psc_doc *doc = r->result.doc;
-    struct psc_error error = {.byte = UINT64_MAX};
-    enum cli_exit exit = CLI_CLEAN;
-    if (r->logits && fclose(r->logits)) {
-        (void)psc_fail(&error, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
-        exit = cli_complain(c->logits, &error);
-    }
-    r->logits = NULL;
-    if (psc_events_close(r->events, doc ? doc->facts : NULL, doc ? doc->fact_n : 0, &error))
-        exit = cli_complain(c->events, &error);
-    if (psc_events_close(r->contents, NULL, 0, &error))
-        exit = cli_complain(c->contents, &error);
-    r->events = r->contents = NULL;
-    if (c->trace && doc && write_trace(doc, c->trace))
-        exit = CLI_BAD;
-    if (c->kv_dump && r->result.session &&
-        app_write_kv(&r->result, r->subject.graph ? r->subject.graph->model : r->subject.model.model->name,
-                     r->options->backend ? r->options->backend : "cpu", c->kv_dump, &error))
-        exit = cli_complain(c->kv_dump, &error);
-    return exit;
+    o->content_ctx = r->files.contents;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------- */
@@ -396,8 +331,6 @@ static enum cli_exit answer(struct running *r)
         status = cli_outputs_json(&j, r->result.session, &error);
     } else if (graph) {
         status = cli_add_outputs(&text, r->result.session, &error);
-    } else if (r->prints) {
-        psc_text_add(&text, "\n");
     }
     result_json(&j, r);
     psc_json_end_object(&j);
@@ -424,11 +357,12 @@ static enum cli_exit execute(struct running *r)
     sigaction(SIGINT, &before, NULL);
     clear_progress(r);
     enum cli_exit exit = CLI_CLEAN;
-    if (status && r->prints && r->result.text.n)
+    if (r->prints && (!status || r->result.text.n)) /* the text's last line ends before anything else is said */
         fputs("\n", stdout);
+    fflush(stdout);
     if (status)
         exit = cli_complain(r->options->file, &error);
-    if (close_files(r))
+    if (cli_run_files_close(&r->files, &r->result))
         exit = CLI_BAD;
     tell_findings(r);
     if (!exit)
@@ -444,7 +378,9 @@ enum cli_exit cli_run(struct cli_options *options)
         return cli_lazy_run(options);
     struct running r = {.options = options};
     struct psc_error error = {.byte = UINT64_MAX};
-    enum cli_exit exit = CLI_CLEAN;
+    enum cli_exit exit = cli_run_files_check(options);
+    if (exit)
+        return exit;
     r.shows_progress = isatty(STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &r.began);
     if (open_subject(&r, &error)) {
@@ -453,14 +389,15 @@ enum cli_exit cli_run(struct cli_options *options)
         goto out;
     }
     r.prints = !options->json && !r.subject.graph;
-    exit = open_files(&r);
-    if (!exit && make_request(&r, &error))
+    if (make_request(&r, &error)) /* files are cut when it is known that there is a run */
         exit = cli_complain(NULL, &error);
+    if (!exit)
+        exit = cli_run_files_open(&r.files, options, r.subject.graph ? r.subject.graph->model : r.subject.model.model->name);
     stream(&r);
     if (!exit)
         exit = execute(&r);
     else
-        (void)close_files(&r);
+        (void)cli_run_files_close(&r.files, &r.result);
 out:
     psc_run_result_release(&r.result);
     psc_tokens_release(&r.tokens);
