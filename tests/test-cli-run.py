@@ -27,7 +27,7 @@ def execute(where, values, *more, status=None):
     d['by_name'] = {o['name']: o['values'] for o in d['outputs']}
     d['by_id'] = {str(o['id']): o['values'] for o in d['outputs']}
     d['status'], d['err'] = answer.status, answer.err
-    equal(answer.status, 1 if d['findings'] or d['confirmed'] or d['unwritten_reads'] else 0, 'exit status')
+    equal(answer.status, 1 if d['findings'] or d['confirmed'] or d['unwritten_reads'] or d.get('verified', {}).get('first') else 0, 'exit status')
     return d
 
 
@@ -197,6 +197,8 @@ def hardened_is_right(name):
         d = execute(where, values, *HARDENED, *more)
         near(d['by_name'], right, f'{name} {more}')
         equal((d['findings'], d['planned_findings'], d['confirmed']), (0, 0, 0), f'{name} {more}')
+    verified = execute(where, values, *HARDENED, '--verify', '--times', '2')['verified']
+    equal((verified['steps'], verified['differ'], verified['first']), (2, 0, []), name)
 
 
 def fault_is_wrong_as_documented(name):
@@ -212,6 +214,14 @@ def fault_is_wrong_as_documented(name):
         check(any(d['by_name'][k] != right[k] for k in right if k in d['by_name']), what, 'nothing is wrong')
         # hashes confirm each finding: as many reads saw other bytes
         equal(d['confirmed'], after, what + ': confirmed by hashes')
+        # beside a clean run: what the checker sees is memory's, what it cannot see is the kernel's
+        seen = execute(where, values, *more, '--verify')
+        verified = seen['verified']
+        check(verified['steps'] and verified['differ'], what, verified)
+        equal((verified['computed'] > 0, verified['memory'] > 0), (not after, after > 0), what)
+        equal({f['cause'] == 'computed' for f in verified['first']}, {not after}, what)
+        words = 'memory, not the kernel' if after else 'the kernel (or the host) computed it wrong, not memory'
+        check(words in verified['first'][0]['text'] and verified['first'][0]['text'] in seen['err'], what, seen['err'])
 
 
 for lab in LAB:

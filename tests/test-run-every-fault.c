@@ -95,7 +95,7 @@ static void a_staged_copy_of_positions_under_the_result(void)
     g_assert_true(psc_named_fault_find("l7", &l7));
     g_assert_cmpint(psc_model_preset(&arena, psc_preset_find("tiny-qwen2"), NULL, &shapes, &error), ==, PSC_OK);
     g_assert_cmpint(psc_model_seeded(&arena, shapes, 1, &model, &error), ==, PSC_OK);
-    g_assert_cmpint(run_way(model, &ways[4], &l7, PSC_MODE_UPSTREAM, &a, &error), ==, PSC_ERR_PLAN);
+    g_assert_cmpint(run_way(model, &ways[4], &l7, PSC_MODE_UPSTREAM, &a, &error), ==, PSC_ERR_RUN);
     g_assert_nonnull(strstr(error.text, "submit on deferred: node 4 (fused_qkv"));
     g_assert_nonnull(strstr(error.text, "overwritten while it ran"));
     g_assert_cmpuint(a.finding_n, >, 0); /* the checker says so, too */

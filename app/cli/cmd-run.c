@@ -9,6 +9,7 @@
 #include "app/subject.h"
 #include "backends/registry.h"
 #include "core/debug/analysis.h"
+#include "core/debug/explain-verify.h"
 #include "core/debug/explain.h"
 #include "traces/traces.h"
 
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define FINDINGS_SHOWN 20u
+#define VERIFIED_SHOWN 5u
 
 struct running {
     const struct cli_options *options;
@@ -31,6 +33,8 @@ struct running {
     struct psc_foreign foreign; /* --plan */
     struct psc_run_result result;
     struct cli_run_files files;
+    struct psc_verify *verify;     /* owned; with --verify */
+    struct psc_verified verified;
     bool prints;          /* text goes to stdout as it comes */
     bool shows_progress;  /* on stderr */
     bool shown;           /* a line of progress stands there */
@@ -202,6 +206,10 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
         .record = {.events = true, .values = c->has_capture ? c->capture != PSC_CAPTURE_UNKNOWN : records,
                    .hashes = c->hashes, .contents = c->contents != NULL, .capture = c->capture},
     };
+    if (c->verify && psc_verify_new(&r->verify, reterr))
+        return PSC_ERR_NOMEM;
+    if (r->verify)
+        psc_verify_watch(r->verify, &r->request);
     r->request.session.planner = o->planner;
     r->request.session.plan = o->plan;
     r->request.session.plan.pool = NULL;
@@ -241,6 +249,43 @@ static double rate(uint64_t tokens, double seconds)
     return seconds > 0 ? (double)tokens / seconds : 0;
 }
 
+static void verified_json(struct psc_json *j, const struct psc_verified *v)
+{
+    struct psc_text text = {0};
+    psc_json_key(j, "verified");
+    psc_json_object(j);
+    psc_json_put_u64(j, "steps", v->steps);
+    psc_json_put_u64(j, "values", v->values);
+    psc_json_put_u64(j, "differ", v->differ);
+    psc_json_put_u64(j, "computed", v->computed_n);
+    psc_json_put_u64(j, "memory", v->memory_n);
+    psc_json_key(j, "first");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < v->first_n; i++) {
+        const struct psc_verify_difference *d = &v->first[i];
+        psc_text_clear(&text);
+        psc_explain_verify_difference(&text, d);
+        psc_json_object(j);
+        psc_json_put_string(j, "cause", psc_verify_cause_name(d->cause));
+        psc_json_put_string(j, "kind", d->kind);
+        psc_json_put_u64(j, "phase", d->phase);
+        psc_json_put_u64(j, "step", d->step);
+        psc_json_key(j, "node");
+        if (d->node < d->graph->n)
+            psc_json_u64(j, d->graph->nodes[d->node].id);
+        else
+            psc_json_null(j);
+        if (d->cause != PSC_VERIFY_COMPUTED && d->cause != PSC_VERIFY_UNWRITTEN)
+            psc_json_put_u64(j, "reads", d->graph->nodes[d->value].id);
+        psc_json_put_string(j, "text", psc_text_str(&text));
+        psc_json_end_object(j);
+    }
+    psc_json_end_array(j);
+    psc_json_end_object(j);
+    j->out.failed = j->out.failed || text.failed;
+    psc_text_release(&text);
+}
+
 static void result_json(struct psc_json *j, const struct running *r)
 {
     const struct psc_run_result *a = &r->result;
@@ -265,6 +310,45 @@ static void result_json(struct psc_json *j, const struct running *r)
     if (r->request.record.hashes)
         psc_json_put_u64(j, "confirmed", a->confirmed_n);
     psc_json_put_u64(j, "unwritten_reads", a->unwritten_n);
+    if (r->verify)
+        verified_json(j, &r->verified);
+}
+
+/* ---- beside a clean run ------------------------------------------------------------------------------------- */
+
+/* What a run that failed half-way did before is compared as well. */
+static enum cli_exit verify(struct running *r)
+{
+    uint32_t api_n;
+    struct psc_error error = {.byte = UINT64_MAX};
+    const struct psc_backend_api *const *apis = psc_backend_known(&api_n);
+    if (!r->verify || r->result.cancelled)
+        return CLI_CLEAN;
+    enum psc_status status = psc_verify_run(r->verify, apis, api_n, &r->request, &r->result, &r->verified, &error);
+    clear_progress(r);
+    return status ? cli_complain(r->options->file, &error) : CLI_CLEAN;
+}
+
+static void tell_line(const char *prefix, struct psc_text *text)
+{
+    struct psc_text line = {0};
+    cli_add_safe(&line, psc_text_str(text));
+    fprintf(stderr, "planscope-cli: %s%s\n", prefix, psc_text_str(&line));
+    psc_text_release(&line);
+    psc_text_release(text);
+}
+
+static void tell_verified(const struct running *r)
+{
+    struct psc_text text = {0};
+    if (!r->verify || r->result.cancelled)
+        return;
+    for (uint32_t i = 0; i < r->verified.first_n && i < VERIFIED_SHOWN; i++) {
+        psc_explain_verify_difference(&text, &r->verified.first[i]);
+        tell_line(i ? "then " : "", &text);
+    }
+    psc_explain_verified(&text, &r->verified);
+    tell_line("", &text);
 }
 
 /* Findings of one story of a phase, in sentences, on stderr. */
@@ -354,7 +438,6 @@ static enum cli_exit execute(struct running *r)
     const struct psc_backend_api *const *apis = psc_backend_known(&api_n);
     sigaction(SIGINT, &action, &before);
     enum psc_status status = psc_run(apis, api_n, &r->request, &r->result, &error);
-    sigaction(SIGINT, &before, NULL);
     clear_progress(r);
     enum cli_exit exit = CLI_CLEAN;
     if (r->prints && (!status || r->result.text.n)) /* the text's last line ends before anything else is said */
@@ -364,10 +447,14 @@ static enum cli_exit execute(struct running *r)
         exit = cli_complain(r->options->file, &error);
     if (cli_run_files_close(&r->files, &r->result))
         exit = CLI_BAD;
+    if (verify(r))
+        exit = CLI_BAD;
+    sigaction(SIGINT, &before, NULL);
     tell_findings(r);
+    tell_verified(r);
     if (!exit)
         exit = answer(r);
-    if (!exit && (r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n))
+    if (!exit && (r->verified.computed_n || r->verified.memory_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n))
         exit = CLI_FINDINGS;
     return exit;
 }
@@ -399,6 +486,7 @@ enum cli_exit cli_run(struct cli_options *options)
     else
         (void)cli_run_files_close(&r.files, &r.result);
 out:
+    psc_verify_free(r.verify);
     psc_run_result_release(&r.result);
     psc_tokens_release(&r.tokens);
     psc_arena_release(&r.arena);

@@ -47,6 +47,7 @@ static bool set_times(struct cli_options *o, const char *v) { return whole(v, 1,
 static bool set_refill(struct cli_options *o, const char *v) { (void)v; return o->run.refill = true; }
 static bool set_ignore(struct cli_options *o, const char *v) { (void)v; return o->run.ignore_stop = true; }
 static bool set_hashes(struct cli_options *o, const char *v) { (void)v; return o->run.hashes = true; }
+static bool set_verify(struct cli_options *o, const char *v) { (void)v; return o->run.verify = true; }
 static bool set_trace(struct cli_options *o, const char *v) { o->run.trace = v; return *v; }
 static bool set_events(struct cli_options *o, const char *v) { o->run.events = v; return *v; }
 static bool set_kv_dump(struct cli_options *o, const char *v) { o->run.kv_dump = v; return *v; }
@@ -158,6 +159,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--capture", "WHEN", RUN, set_capture, "node, split or none",
      "when values are read: after each node, at the end of its split, not at all; default node, with --trace or --events"},
     {"--hashes", NULL, RUN, set_hashes, NULL, "hash every value when it is written and when it is read"},
+    {"--verify", NULL, RUN, set_verify, NULL, "run once more, clean: which node differs first, memory or kernel?"},
     {"--threads", "T", RUN | BENCH, set_threads, "a number from 1 to 1024", "threads of the cpu; default all cores"},
     {"--portable", NULL, RUN | BENCH, set_portable, NULL, "no AVX2 and the like"},
     {"--kv-format", "F", RUN | BENCH, set_kv_format, "f32, f16 or q8_0", "rows of K and V: f32, f16 or q8_0; default f32"},

@@ -66,7 +66,7 @@ static enum psc_status strayed(const struct psc_call *call, const struct psc_cpu
 {
     char rows[64];
     snprintf(rows, sizeof rows, s->n == 1 ? "row %" PRId64 : "rows %" PRId64 " to %" PRId64, s->at, s->at + s->n - 1);
-    return psc_cpu_refuse(call, reterr, PSC_ERR_PLAN,
+    return psc_cpu_refuse(call, reterr, PSC_ERR_RUN,
                           "its row numbers were overwritten while it ran: token %" PRIu64 " was given %s of %" PRIu64
                           ", which it left out", s->place, rows, s->bound);
 }

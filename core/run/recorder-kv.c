@@ -78,6 +78,11 @@ static enum psc_status note_write(struct psc_recorder *r, const struct psc_backe
         status = hash_rows(r, api, b, &call->kv, h, run.lo, run.hi, &run.pending, reterr);
         if (status == PSC_OK && !insert_run(half, run))
             status = psc_fail_nomem(reterr);
+        if (status == PSC_OK && r->options.hashed) {
+            if (!psc_grow(&r->stored, r->stored_n + 1, &r->stored_cap, sizeof *r->stored))
+                return psc_fail_nomem(reterr);
+            r->stored[r->stored_n++] = (struct psc_kv_noted){call->node, run.pending};
+        }
         half->writer = call->node;
     }
     return status;
@@ -183,7 +188,7 @@ uint32_t psc_rec_kv_breaks(const struct psc_recorder *r, struct psc_hash_break *
 /* failed: nobody knows which hashes have taken effect. */
 void psc_rec_kv_settle(struct psc_recorder *r, bool failed)
 {
-    r->compared_n = 0;
+    r->compared_n = r->stored_n = 0;
     for (size_t i = 0; i < r->half_n; i++) {
         struct psc_kv_half *half = &r->halves[i];
         for (size_t k = half->n; k-- > 0;) {
@@ -206,4 +211,5 @@ void psc_rec_kv_release(struct psc_recorder *r)
         psc_free(r->halves[i].runs);
     psc_free(r->halves);
     psc_free(r->compared);
+    psc_free(r->stored);
 }

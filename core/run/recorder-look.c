@@ -141,11 +141,12 @@ enum psc_status psc_look_init(struct psc_look *look, const struct psc_graph *gra
     look->known = psc_arena_alloc0(a, look->window_n, 1);
     look->found = psc_arena_alloc0(a, reads, sizeof *look->found);
     look->asked = psc_arena_alloc0(a, reads, 1);
+    look->under = psc_arena_alloc0(a, graph->src_total, 1);
     look->noted = psc_arena_alloc0(a, graph->n, 1);
     look->contents = psc_arena_alloc0(a, graph->n, sizeof *look->contents);
     look->inputs = psc_arena_alloc0(a, graph->n, sizeof *look->inputs);
     look->late = psc_arena_alloc(a, graph->n, sizeof *look->late);
-    if (!look->expected || !look->known || !look->found || !look->asked || !look->noted ||
+    if (!look->expected || !look->known || !look->found || !look->asked || !look->under || !look->noted ||
         !look->contents || !look->inputs || !look->late)
         return psc_fail_nomem(reterr);
     return PSC_OK;
@@ -227,6 +228,7 @@ enum psc_status psc_look_begin(struct psc_recorder *r, struct psc_error *reterr)
     struct psc_look *look = &r->phase.look;
     const struct psc_graph *graph = r->phase.graph;
     memset(look->asked, 0, (size_t)graph->src_total + graph->output_n);
+    memset(look->under, 0, graph->src_total);
     memset(look->noted, 0, graph->n);
     memset(look->contents, 0, graph->n * sizeof *look->contents);
     look->late_n = 0;
@@ -281,6 +283,25 @@ static enum psc_status look_at_inputs(struct psc_recorder *r, struct psc_error *
     return status;
 }
 
+static bool meet(psc_address a, uint64_t a_bytes, psc_address b, uint64_t b_bytes)
+{
+    return a && b && a_bytes && b_bytes && a < b + b_bytes && b < a + a_bytes;
+}
+
+/* Does what the node writes lie over operand k, otherwise than its op allows? */
+static bool overwrites(const struct psc_call *call, uint32_t k)
+{
+    const struct psc_op_info *info = psc_op_info(call->op);
+    const struct psc_window *in = &call->in[k];
+    uint64_t region = info->stores_kv ? call->kv.rows * call->kv.row_bytes : 0;
+    if (meet(in->at, in->bytes, call->kv.k, region) || meet(in->at, in->bytes, call->kv.v, region))
+        return true;
+    if (info->is_kv || !meet(in->at, in->bytes, call->out.at, call->out.bytes))
+        return false;
+    bool exactly = in->at == call->out.at && in->bytes == call->out.bytes;
+    return !(exactly && k < 32 && info->may_overwrite >> k & 1);
+}
+
 enum psc_status psc_look_before(struct psc_recorder *r, const struct psc_backend_api *api, struct psc_backend *b,
                                 const struct psc_call *call, struct psc_error *reterr)
 {
@@ -292,6 +313,7 @@ enum psc_status psc_look_before(struct psc_recorder *r, const struct psc_backend
     for (uint32_t k = 0; status == PSC_OK && k < call->in_n && k < node->src_n; k++) {
         uint32_t e = node->src_at + k;
         const struct psc_look_read *read = &look->reads[e];
+        look->under[e] = r->options.hashed && overwrites(call, k);
         if (!call->in[k].at || read->window == PSC_NONE)
             continue;
         status = probe_hash(api, b, call->in[k].at + read->lo, read->hi - read->lo, &look->found[e], reterr);

@@ -52,6 +52,7 @@ struct psc_look {
     uint8_t *known;                  /* [window_n]: `expected` holds, or will after the next synchronise */
     uint64_t *found;                 /* [src_total + output_n] */
     uint8_t *asked;                  /* [src_total + output_n]: in this step */
+    uint8_t *under;                  /* [src_total]: its node wrote over it in this step, unlawfully */
     struct psc_probe_stats *stats;   /* [n], in the step's arena; NULL: none are taken */
     uint8_t *noted;                  /* [n]: stats of this step are there, or will be */
     void **contents;                 /* [n], in the recorder's content_arena */
@@ -69,6 +70,10 @@ struct psc_kv_half { /* K or V of a layer */
     struct psc_kv_hashed *runs; /* owned, by lo, none over another */
     size_t n, cap;
     psc_node writer;        /* latest node that wrote rows */
+};
+struct psc_kv_noted { /* rows that a node wrote in this step, by their hash */
+    psc_node node;
+    uint64_t *hash;
 };
 struct psc_kv_compared {
     psc_node reader, writer;
@@ -144,6 +149,8 @@ struct psc_recorder {
     size_t half_n, half_cap;
     struct psc_kv_compared *compared;  /* owned: of this step */
     size_t compared_n, compared_cap;
+    struct psc_kv_noted *stored;       /* owned: of this step, when somebody wants hashes */
+    size_t stored_n, stored_cap;
     bool failed;                       /* out of memory in a callback that cannot say so */
     bool looked_at_inputs;             /* in this step */
 
@@ -191,6 +198,10 @@ enum psc_status psc_rec_kv(struct psc_recorder *r, const struct psc_backend_api 
 uint32_t psc_rec_kv_breaks(const struct psc_recorder *r, struct psc_hash_break *to);
 void psc_rec_kv_settle(struct psc_recorder *r, bool failed);
 void psc_rec_kv_release(struct psc_recorder *r);
+
+/* ---- recorder-hashes.c */
+/* Tells options.hashed of the step that ended, before its hashes are settled. */
+enum psc_status psc_rec_hashed(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* ---- recorder-doc.c */
 enum psc_status psc_rec_store_new(struct psc_doc *doc, struct psc_rec_store **ret, struct psc_error *reterr) PSC_MUST_CHECK;

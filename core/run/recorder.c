@@ -253,6 +253,8 @@ static enum psc_status end_cb(void *ctx, enum psc_status ended, struct psc_error
         status = collect_rows(r, reterr);
     if (ended == PSC_OK && status == PSC_OK)
         status = psc_look_end(r, reterr);
+    if (ended == PSC_OK && status == PSC_OK && r->options.hashes && r->options.hashed)
+        status = psc_rec_hashed(r, reterr);
     /* the events of a run that failed are kept when they are all that is known of the phase */
     if (status == PSC_OK && (ended == PSC_OK || !r->phase.steps))
         status = psc_rec_story(r, reterr);

@@ -17,11 +17,27 @@
 #include "core/doc/doc.h"
 #include "core/run/session.h"
 
+/* What a node of a step read and wrote, by hashes. They depend on bytes alone, not on where these lie, so that runs with
+ * other plans can be compared. */
+enum psc_hashed_wrong { PSC_HASHED_SOUND, PSC_HASHED_MEMORY, PSC_HASHED_UNFILLED, PSC_HASHED_UNWRITTEN, PSC_HASHED_OVERLAP };
+struct psc_hashed {
+    uint64_t read, wrote;        /* of all that it read; of its value and of the rows of K and V that it wrote */
+    bool reads, writes;          /* there is such a hash */
+    enum psc_hashed_wrong wrong; /* of its reads, the first: other bytes than were written; an input that nobody filled; rows of
+                                    K and V that nobody wrote; none, but it writes over an operand that it may not
+                                    overwrite (no harm when operands are copied before) */
+    psc_node value;              /* whose */
+    uint32_t operand;
+};
 struct psc_recorder_options {
     bool events;              /* events and rows: needed for stories, cheap */
     bool values;              /* statistics and samples of every node that minfer records (no KV nodes, no dead nodes); psc_run
                                  takes the top five of the logits with them */
     bool hashes;              /* of every value when written and of every operand when read */
+    /* With hashes: told when a step has ended well, what each node read and wrote; nodes[graph->n] is the host, which reads the
+     * outputs: they are what it "wrote". Borrowed for the time of the call; the graph lives as long as the document. false: out of memory. */
+    bool (*hashed)(void *ctx, uint32_t phase, const struct psc_graph *graph, const struct psc_hashed *nodes);
+    void *hashed_ctx;
     bool contents;            /* the full bytes of every recorded node, streamed to `content` */
     bool reruns;              /* inputs are filled for the first execution of a phase only: its story ends with reads of
                                  them by a second run. A step's story shows them filled where they lie */

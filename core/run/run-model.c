@@ -246,10 +246,14 @@ static enum psc_status decode(struct going *g, struct psc_error *reterr)
     enum psc_status status = PSC_OK;
     while (status == PSC_OK && !to->cancelled && to->token_n < q->n_predict) {
         uint32_t token;
-        status = psc_sampler_next(g->sampler, g->logits, &token, reterr);
+        bool forced = to->token_n < q->forced_n;
+        if (forced)
+            token = (uint32_t)q->forced[to->token_n];
+        else
+            status = psc_sampler_next(g->sampler, g->logits, &token, reterr);
         if (status != PSC_OK)
             break;
-        to->stopped = is_stop(q, token);
+        to->stopped = !forced && is_stop(q, token);
         if (to->stopped)
             break;
         status = take_token(g, token, reterr);
@@ -281,6 +285,10 @@ static enum psc_status check_request(const struct psc_runner *r, struct psc_erro
         if (q->prompt[i] < 0 || (uint32_t)q->prompt[i] >= vocab)
             return psc_fail(reterr, PSC_ERR_USAGE, "token %" PRIu32 " of the prompt is %" PRId32 "; the model knows 0 to %" PRIu32,
                             i, q->prompt[i], vocab - 1);
+    for (uint32_t i = 0; i < q->forced_n; i++)
+        if (q->forced[i] < 0 || (uint32_t)q->forced[i] >= vocab)
+            return psc_fail(reterr, PSC_ERR_USAGE, "forced token %" PRIu32 " is %" PRId32 "; the model knows 0 to %" PRIu32, i,
+                            q->forced[i], vocab - 1);
     if (last > r->n_ctx && !unbounded)
         return psc_fail(reterr, PSC_ERR_USAGE,
                         "%" PRIu32 " tokens of the prompt and %" PRIu32 " more reach position %" PRIu64 ", n_ctx is %" PRIu32

@@ -49,6 +49,8 @@ struct psc_run_request {
     const int32_t *stop;                     /* tokens that end the run, beside the tokenizer's */
     uint32_t stop_n;
     bool ignore_stop;
+    const int32_t *forced;                   /* tokens that are taken one after the other, whatever the logits say; then as usual */
+    uint32_t forced_n;
 
     const char *backends;                    /* "cpu", "deferred", "mixed:0-11=deferred,12-99=cpu"; NULL: cpu */
     enum psc_choice fuse_qkv, fuse_ffn;      /* by default: where the backend fuses_decode */
