@@ -207,3 +207,26 @@ enum psc_status psc_plan_read(struct psc_arena *arena, const char *path, struct 
     psc_source_release(&source);
     return status;
 }
+
+/* Any text with placements and neither nodes nor phases counts, so that a plan made elsewhere needs no format. */
+bool psc_plan_file_is(const char *path)
+{
+    static const char format[] = "\"planscope-plan\"";
+    struct psc_source source;
+    struct psc_probe probe;
+    struct psc_arena arena = {0};
+    struct psc_foreign foreign;
+    bool is = false;
+    if (psc_source_map(&source, path, NULL))
+        return false;
+    if (!psc_probe_coding(source.s, source.n, NULL)) {
+        psc_probe(source.s, source.n, &probe);
+        if (probe.format.s)
+            is = probe.format.n == sizeof format - 1 && !memcmp(probe.format.s, format, probe.format.n);
+        else if (!probe.has_nodes && !probe.has_phases)
+            is = !psc_plan_read_memory(&arena, path, source.s, source.n, &foreign, NULL);
+    }
+    psc_arena_release(&arena);
+    psc_source_release(&source);
+    return is;
+}

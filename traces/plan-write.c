@@ -111,9 +111,8 @@ void psc_offsets_space_write_json(struct psc_json *j, const struct psc_offsets_s
     psc_json_put_u64(j, "work", space->work);
 }
 
-void psc_figures_write_json(struct psc_json *j, const struct psc_figures *f)
+void psc_figures_put_json(struct psc_json *j, const struct psc_figures *f)
 {
-    psc_json_object(j);
     psc_json_put_u64(j, "nodes", f->nodes);
     psc_json_put_u64(j, "placed", f->placed);
     psc_json_put_u64(j, "dead", f->dead);
@@ -129,6 +128,12 @@ void psc_figures_write_json(struct psc_json *j, const struct psc_figures *f)
     psc_json_put_u64(j, "kv_bytes", f->kv_bytes);
     psc_json_put_u64(j, "alias_saved_bytes", f->alias_saved_bytes);
     psc_json_put_u64(j, "staging_bytes", f->staging_bytes);
+}
+
+void psc_figures_write_json(struct psc_json *j, const struct psc_figures *f)
+{
+    psc_json_object(j);
+    psc_figures_put_json(j, f);
     psc_json_end_object(j);
 }
 

@@ -69,11 +69,14 @@ enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_p
 /* The object under "figures", as a value of a document under construction: check's answer has it too. */
 struct psc_json;
 void psc_figures_write_json(struct psc_json *j, const struct psc_figures *figures);
+void psc_figures_put_json(struct psc_json *j, const struct psc_figures *figures); /* its members, into an open object */
 /* Reads any file that has "placements"; everything in *ret lives in the arena. */
 enum psc_status psc_plan_read(struct psc_arena *arena, const char *path, struct psc_foreign *ret,
                               struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_plan_read_memory(struct psc_arena *arena, const char *name, const char *bytes, size_t n,
                                      struct psc_foreign *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Is the file such a plan (by its format, or by placements without nodes and phases)? false when it cannot be read. */
+bool psc_plan_file_is(const char *path);
 /* One line a node: position,id,name,op,backend,shape,bytes,buffer,offset,length,first,last,reason. RFC 4180
  * quoting. */
 enum psc_status psc_plan_write_csv(const struct psc_graph *graph, const struct psc_plan *plan,

@@ -76,44 +76,6 @@ static void flush(struct psc_text *out)
     psc_text_clear(out);
 }
 
-static void id_json(struct psc_json *j, const char *key, const struct psc_graph *g, psc_node node)
-{
-    psc_json_key(j, key);
-    if (g && node != PSC_NONE)
-        psc_json_u64(j, g->nodes[node].id);
-    else
-        psc_json_null(j);
-}
-
-static void finding_json(struct psc_json *j, const struct psc_analysis *a, const struct psc_finding *f, uint32_t phase)
-{
-    const struct psc_graph *g = a->phase->graph;
-    struct psc_text text = {0};
-    psc_json_object(j);
-    psc_json_put_string(j, "kind", psc_kind_name(f->kind));
-    psc_json_put_string(j, "confidence", psc_confidence_name(f->confidence));
-    id_json(j, "victim", g, f->victim);
-    id_json(j, "writer", g, f->writer);
-    if (f->reader_kind == PSC_READER_NODE) {
-        id_json(j, "reader", g, f->reader);
-    } else {
-        psc_json_put_string(j, "reader", psc_reader_name(f->reader_kind));
-    }
-    psc_json_put_string(j, "buffer", f->buffer != PSC_NONE ? a->story->buffers[f->buffer].name : NULL);
-    psc_json_key(j, "bytes");
-    psc_json_array(j);
-    psc_json_u64(j, f->lo);
-    psc_json_u64(j, f->hi);
-    psc_json_end_array(j);
-    psc_json_put_u64(j, "phase", phase);
-    psc_json_put_i64(j, "position", f->position);
-    psc_json_key(j, "text");
-    psc_explain_finding(&text, a, f);
-    psc_json_string(j, psc_text_str(&text));
-    psc_text_release(&text);
-    psc_json_end_object(j);
-}
-
 /* What was planned against what was recorded, for the phases that have both. */
 static void comparison_json(struct psc_json *j, const struct psc_analysis *a, uint32_t phase)
 {
@@ -130,7 +92,7 @@ static void comparison_json(struct psc_json *j, const struct psc_analysis *a, ui
         psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->story, &c->diffs[i]);
         psc_json_object(j);
         psc_json_put_string(j, "kind", psc_story_diff_name(c->diffs[i].kind));
-        id_json(j, "node", a->phase->graph, c->diffs[i].node);
+        cli_id_json(j, "node", a->phase->graph, c->diffs[i].node);
         psc_json_put_i64(j, "position", c->diffs[i].position);
         psc_json_put_string(j, "text", psc_text_str(&text));
         psc_json_end_object(j);
@@ -156,9 +118,9 @@ static void step_json(void *ctx, const struct psc_phase *phase, uint32_t p, uint
         psc_json_object(j);
         psc_json_put_u64(j, "phase", p);
         psc_json_put_u64(j, "step", s);
-        id_json(j, "node", phase->graph, v->node);
+        cli_id_json(j, "node", phase->graph, v->node);
         psc_json_put_string(j, "verdict", psc_verdict_name(v->verdict));
-        id_json(j, "holds", phase->graph, v->holds);
+        cli_id_json(j, "holds", phase->graph, v->holds);
         psc_json_put_string(j, "confidence", psc_verdict_confidence(v));
         psc_json_end_object(j);
         flush(&j->out);
@@ -181,7 +143,7 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
         struct psc_analysis *a = NULL;
         status = cli_analyse(in, options, p, &a);
         for (uint32_t i = 0; !status && i < a->check.finding_n; i++) {
-            finding_json(&j, a, &a->check.findings[i], p);
+            cli_finding_json(&j, a, &a->check.findings[i], p);
             flush(&j.out);
         }
         if (!status) {

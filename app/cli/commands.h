@@ -13,6 +13,9 @@ enum cli_exit cli_model(struct cli_options *options);
 enum cli_exit cli_play(struct cli_options *options);
 enum cli_exit cli_kv(struct cli_options *options);
 enum cli_exit cli_run(struct cli_options *options);
+enum cli_exit cli_compare(struct cli_options *options);
+/* 0: the same, 1: they differ, 2: trouble. */
+enum cli_exit cli_diff(struct cli_options *options);
 enum cli_exit cli_bench(struct cli_options *options);
 
 #endif

@@ -1,6 +1,7 @@
 #include "app/cli/figures.h"
 
 #include "app/cli/words.h"
+#include "core/debug/explain.h"
 #include "traces/traces.h"
 
 #include <inttypes.h>
@@ -89,6 +90,44 @@ void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis)
         psc_json_put_u64(j, "buffers", analysis->story->buffer_n);
         psc_json_put_u64(j, "peak_live_bytes", analysis->history->peak_bytes);
     }
+    psc_json_end_object(j);
+}
+
+void cli_id_json(struct psc_json *j, const char *key, const struct psc_graph *g, psc_node node)
+{
+    psc_json_key(j, key);
+    if (g && node != PSC_NONE)
+        psc_json_u64(j, g->nodes[node].id);
+    else
+        psc_json_null(j);
+}
+
+void cli_finding_json(struct psc_json *j, const struct psc_analysis *a, const struct psc_finding *f, uint32_t phase)
+{
+    const struct psc_graph *g = a->phase->graph;
+    struct psc_text text = {0};
+    psc_json_object(j);
+    psc_json_put_string(j, "kind", psc_kind_name(f->kind));
+    psc_json_put_string(j, "confidence", psc_confidence_name(f->confidence));
+    cli_id_json(j, "victim", g, f->victim);
+    cli_id_json(j, "writer", g, f->writer);
+    if (f->reader_kind == PSC_READER_NODE) {
+        cli_id_json(j, "reader", g, f->reader);
+    } else {
+        psc_json_put_string(j, "reader", psc_reader_name(f->reader_kind));
+    }
+    psc_json_put_string(j, "buffer", f->buffer != PSC_NONE ? a->story->buffers[f->buffer].name : NULL);
+    psc_json_key(j, "bytes");
+    psc_json_array(j);
+    psc_json_u64(j, f->lo);
+    psc_json_u64(j, f->hi);
+    psc_json_end_array(j);
+    psc_json_put_u64(j, "phase", phase);
+    psc_json_put_i64(j, "position", f->position);
+    psc_json_key(j, "text");
+    psc_explain_finding(&text, a, f);
+    psc_json_string(j, psc_text_str(&text));
+    psc_text_release(&text);
     psc_json_end_object(j);
 }
 

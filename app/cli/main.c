@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         [CLI_INFO] = cli_info,     [CLI_PLAN] = cli_plan,     [CLI_CHECK] = cli_check,
         [CLI_EXPORT] = cli_export, [CLI_RENDER] = cli_render, [CLI_MODEL] = cli_model,
         [CLI_RUN] = cli_run,       [CLI_BENCH] = cli_bench,   [CLI_PLAY] = cli_play,
-        [CLI_KV] = cli_kv,
+        [CLI_KV] = cli_kv,         [CLI_COMPARE] = cli_compare, [CLI_DIFF] = cli_diff,
     };
     struct cli_options options;
     struct psc_error error = {0};

@@ -70,6 +70,10 @@ static bool set_dark(struct cli_options *o, const char *v) { (void)v; return o->
 static bool set_own(struct cli_options *o, const char *v) { (void)v; return o->require_own = true; }
 static bool set_out(struct cli_options *o, const char *v) { o->out = v; return *v; }
 static bool set_plan_file(struct cli_options *o, const char *v) { o->plan_file = v; return *v; }
+static bool set_planners(struct cli_options *o, const char *v) { return *(o->planners = v); }
+static bool set_from(struct cli_options *o, const char *v) { return *(o->from = v); }
+static bool set_to(struct cli_options *o, const char *v) { return *(o->to = v); }
+static bool set_graph_file(struct cli_options *o, const char *v) { return *(o->graph_file = v); }
 static bool set_help(struct cli_options *o, const char *v) { (void)v; return o->help = true; }
 
 static bool set_u32(const char *v, uint32_t *ret, bool *ret_has)
@@ -287,6 +291,8 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
     [CLI_MODEL] = {"model", "FILE", "What a model file holds: metadata, sizes, every tensor."},
     [CLI_PLAN] = {"plan", "FILE", "Where every tensor of a phase lives: buffers, figures, reasons."},
     [CLI_CHECK] = {"check", "FILE", "Is any read wrong, and whose values were recorded?"},
+    [CLI_COMPARE] = {"compare", "FILE", "Every planner on one phase, side by side, each checked."},
+    [CLI_DIFF] = {"diff", "A [B] [--from PLANNER] [--to PLANNER]", "What lies elsewhere in B than in A, and who explains the peak."},
     [CLI_EXPORT] = {"export", "FILE -o OUT --format FORMAT", "Write the file, or a plan of it, in another format."},
     [CLI_RUN] = {"run", "FILE [-p TEXT | --fill NAME=1,2,3 ...]", "Run a model or a graph here, and record what happens."},
     [CLI_BENCH] = {"bench", "FILE", "How fast a model reads a prompt (pp) and generates (tg)."},
@@ -298,10 +304,11 @@ const struct cli_command_info cli_commands[CLI_COMMAND_N] = {
 #define IN(c) CLI_IN(c)
 #define EVERY (IN(CLI_COMMAND_N) - 1)
 #define PLANNING CLI_PLANNING
+#define COMPARING (IN(CLI_COMPARE) | IN(CLI_DIFF))
 #define RUNNING (IN(CLI_RUN) | IN(CLI_BENCH))
 
 static const struct cli_option table[] = {
-    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY) | IN(CLI_KV) | RUNNING, set_json, NULL, "one JSON object for machines"},
+    {"--json", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_MODEL) | IN(CLI_PLAY) | IN(CLI_KV) | COMPARING | RUNNING, set_json, NULL, "one JSON object for machines"},
     {"-o", "OUT", IN(CLI_EXPORT) | IN(CLI_RENDER), set_out, "a file name", "the file to write"},
     {"--format", "FORMAT", IN(CLI_EXPORT), set_format,
      "minfer-graph, minfer-trace, plan, csv, minimalloc or gguf",
@@ -312,15 +319,20 @@ static const struct cli_option table[] = {
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
-    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER) | IN(CLI_RUN), set_phase, "a phase number from 0, prefill or decode",
+    {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER) | IN(CLI_RUN) | COMPARING, set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; default 0"},
     {"--phase", "N", IN(CLI_CHECK), set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; default all, with --plan 0"},
     {"--phase", "N", IN(CLI_EXPORT), set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; else 0, of a trace all"},
-    {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_plan_file, "a file name",
+    {"--planners", "LIST", IN(CLI_COMPARE), set_planners, "all, or names with commas between",
+     "all, or names such as pool,pool+exact,optimal; default all"},
+    {"--from", "PLANNER", IN(CLI_DIFF), set_from, "a planner", "how A is planned: pool+hardened+exact; file: as it says; default file, else pool"},
+    {"--to", "PLANNER", IN(CLI_DIFF), set_to, "a planner", "how B is planned"},
+    {"--graph", "FILE", IN(CLI_DIFF), set_graph_file, "a file name", "of two plan files: the graph that they are plans of"},
+    {"--plan", "PLAN.json", IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN) | IN(CLI_COMPARE), set_plan_file, "a file name",
      "take the places from this file instead of planning"},
-    {"--planner", "NAME", PLANNING | IN(CLI_RUN), set_planner,
+    {"--planner", "NAME", (PLANNING & ~IN(CLI_COMPARE)) | IN(CLI_RUN), set_planner,
      "pool, naive, candela, best-fit, linear-scan, greedy-size, greedy-breadth or optimal",
      "default pool; naive, candela, best-fit, linear-scan, greedy-size, -breadth, optimal"},
     {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
@@ -362,7 +374,7 @@ static const struct cli_option table[] = {
      "values of a row, for dumps without a header; --n-ctx says as much"},
     {"--n-ctx", "N", IN(CLI_KV), set_dump_rows, "a number of rows", "rows of a region, for dumps without a header"},
     {"--tag", "TAG", IN(CLI_KV), set_tag, "a word", "which dump of a folder: prefill or decode"},
-    {"--expr", "TEXT", IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_expr, "an expression",
+    {"--expr", "TEXT", IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN) | COMPARING, set_expr, "an expression",
      "instead of FILE: a lazy expression, '(a + b) * 2'"},
     {"--generation", "NAME", IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_RENDER) | IN(CLI_RUN), set_generation,
      "hardened, 0.1, 0.2 or arena", "of an expression: hardened, 0.1, 0.2 or arena; default hardened"},

@@ -13,7 +13,8 @@ extern const struct cli_command_info cli_commands[CLI_COMMAND_N];
 
 #define CLI_IN(c) (1u << (c))
 /* Commands that plan; run knows their options too, but for --fault, of which it knows more. */
-#define CLI_PLANNING (CLI_IN(CLI_PLAN) | CLI_IN(CLI_CHECK) | CLI_IN(CLI_EXPORT) | CLI_IN(CLI_RENDER))
+#define CLI_PLANNING (CLI_IN(CLI_PLAN) | CLI_IN(CLI_CHECK) | CLI_IN(CLI_EXPORT) | CLI_IN(CLI_RENDER) | \
+                      CLI_IN(CLI_COMPARE) | CLI_IN(CLI_DIFF))
 
 struct cli_option {
     const char *name, *value; /* value: what stands after the name, NULL for a switch */

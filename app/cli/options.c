@@ -68,7 +68,8 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
     if (CLI_IN(command) & CLI_PLANNING || command == CLI_RUN)
         add_faults(out, command);
     add_presets(out);
-    psc_text_add(out, "\nExit status: 0 clean, 1 findings, 2 bad input or usage, 3 over a budget.\n");
+    psc_text_add(out, command == CLI_DIFF ? "\nExit status: 0 the same, 1 they differ, 2 trouble.\n"
+                                          : "\nExit status: 0 clean, 1 findings, 2 bad input or usage, 3 over a budget.\n");
 }
 
 /* ---- parsing -------------------------------------------------------------------------------- */
@@ -208,6 +209,8 @@ static enum psc_status check_whole(struct cli_options *o, struct psc_error *rete
         o->file = "expression";
     if (!o->file && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a FILE; planscope-cli %s --help says more", name, name);
+    if (o->command == CLI_DIFF && !o->other && !o->from && !o->to)
+        return psc_fail(reterr, PSC_ERR_USAGE, "diff needs a second FILE, or --from and --to: two planners for the same graph");
     if (o->weights && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "--weights is for presets: a file's weights have their types");
     if (o->preset)
@@ -245,8 +248,11 @@ enum psc_status cli_options_parse(struct cli_options *ret, int argc, char **argv
             only_files = true;
         else if (!only_files && word[0] == '-' && word[1])
             status = parse_option(ret, argc, argv, &i, reterr);
+        else if (ret->file && ret->command == CLI_DIFF && !ret->other)
+            ret->other = word;
         else if (ret->file)
-            status = psc_fail(reterr, PSC_ERR_USAGE, "one FILE at a time: '%.60s' is one too many", word);
+            status = psc_fail(reterr, PSC_ERR_USAGE, ret->command == CLI_DIFF ? "two files at most: '%.60s' is one too many"
+                                                                                : "one FILE at a time: '%.60s' is one too many", word);
         else
             ret->file = word;
     }

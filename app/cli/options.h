@@ -14,7 +14,7 @@
 /* The exit statuses, for scripts. Findings win over budgets. */
 enum cli_exit { CLI_CLEAN = 0, CLI_FINDINGS = 1, CLI_BAD = 2, CLI_BUDGET = 3 };
 
-enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_RUN, CLI_BENCH, CLI_PLAY, CLI_KV, CLI_COMMAND_N };
+enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_RUN, CLI_BENCH, CLI_PLAY, CLI_KV, CLI_COMPARE, CLI_DIFF, CLI_COMMAND_N };
 enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_AS_MINIMALLOC, CLI_AS_GGUF, CLI_FORMAT_N };
 enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_KV_ROWS, CLI_VIEW_N };
 
@@ -37,6 +37,10 @@ struct cli_options { /* all strings are borrowed from argv */
     const struct psc_planner *planner;
     struct psc_plan_options plan;
     const char *plan_file;
+    const char *planners;         /* of compare: names with commas between, or all; NULL: all */
+    const char *other;            /* of diff: the second FILE; NULL: the first one again */
+    const char *from, *to;        /* of diff: a choice of planner each, or NULL */
+    const char *graph_file;       /* of diff: whose graph two plans are of */
     struct psc_pool_state pool;   /* plan.pool: with a budget */
     struct psc_budget budget;
     const char *phase_kind;       /* --phase decode: resolved when the document is open */

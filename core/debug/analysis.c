@@ -1,6 +1,7 @@
 #include "core/debug/analysis.h"
 
 #include "core/base/mem.h"
+#include "core/plan/choice.h"
 
 #include <string.h>
 
@@ -58,32 +59,69 @@ static enum psc_status refuse_capacity(const struct psc_offsets_space *space, ui
                     (unsigned long long)capacity, (unsigned long long)space->bound);
 }
 
-static enum psc_status pack_boxes(struct psc_analysis *a, const struct psc_analysis_options *options,
-                                  struct psc_error *reterr)
+static enum psc_status refuse_packer(const char *name, struct psc_error *reterr)
 {
-    const struct psc_box_set *set = a->phase->boxes;
+    struct psc_text known = {0};
+    psc_planner_names(&known, true, " and ");
+    enum psc_status status = known.failed ? psc_fail_nomem(reterr)
+                                          : psc_fail(reterr, PSC_ERR_USAGE, "the planner %s plans graphs, this phase is a list of "
+                                                     "boxes: %s pack them", name, psc_text_str(&known));
+    psc_text_release(&known);
+    return status;
+}
+
+/* Boxes are packed, nothing else. */
+static enum psc_status pack(struct psc_arena *arena, const struct psc_box_set *set, const struct psc_analysis_options *options,
+                            struct psc_offsets *ret, const struct psc_packer **ret_packer, struct psc_error *reterr)
+{
     const char *name = options->planner ? options->planner->name : "optimal";
     const struct psc_packer *packer = psc_packer_find(name);
     struct psc_offsets_problem problem = set->problem;
-    struct psc_offsets *packed = psc_arena_alloc(&a->arena, 1, sizeof *packed);
     uint64_t capacity = options->plan.capacity ? options->plan.capacity : PSC_CAPACITY_NONE;
-    enum psc_status status;
     if (!packer)
-        return psc_fail(reterr, PSC_ERR_USAGE, "the planner %s plans graphs, this phase is a list of boxes: best-fit, "
-                        "linear-scan, greedy-size, greedy-breadth and optimal pack them", name);
-    if (!packed)
-        return psc_fail_nomem(reterr);
+        return refuse_packer(name, reterr);
     problem.align = options->plan.align;
     problem.capacity = &capacity;
-    status = psc_offsets_pack(&a->arena, &problem, packer, &options->plan.budget, packed, reterr);
-    if (!status && !packed->spaces[0].fits)
-        status = refuse_capacity(&packed->spaces[0], capacity, reterr);
+    enum psc_status status = psc_offsets_pack(arena, &problem, packer, &options->plan.budget, ret, reterr);
+    if (!status && !ret->spaces[0].fits)
+        status = refuse_capacity(&ret->spaces[0], capacity, reterr);
+    *ret_packer = packer;
+    return status;
+}
+
+static enum psc_status pack_boxes(struct psc_analysis *a, const struct psc_analysis_options *options,
+                                  struct psc_error *reterr)
+{
+    struct psc_offsets *packed = psc_arena_alloc(&a->arena, 1, sizeof *packed);
+    const struct psc_packer *packer = NULL;
+    if (!packed)
+        return psc_fail_nomem(reterr);
+    enum psc_status status = pack(&a->arena, a->phase->boxes, options, packed, &packer, reterr);
     if (status)
         return status;
     a->packed = packed;
     a->packer = packer->name;
-    a->origin = "Packed here";
-    return psc_box_set_story(&a->arena, set, packed, &a->story, reterr);
+    struct psc_text text = {0};
+    psc_text_addf(&text, "Packed here: %s", packer->name);
+    a->origin = text.failed ? NULL : psc_arena_strdup(&a->arena, psc_text_str(&text));
+    psc_text_release(&text);
+    if (!a->origin)
+        return psc_fail_nomem(reterr);
+    return psc_box_set_story(&a->arena, a->phase->boxes, packed, &a->story, reterr);
+}
+
+enum psc_status psc_analysis_plan_only(struct psc_arena *arena, const struct psc_phase *phase,
+                                       const struct psc_analysis_options *options, struct psc_error *reterr)
+{
+    const struct psc_planner *planner = options->planner ? options->planner : &psc_planners[0];
+    const struct psc_packer *packer;
+    struct psc_offsets packed;
+    struct psc_plan *plan;
+    if (phase->graph)
+        return planner->plan(arena, phase->graph, &options->plan, &plan, reterr);
+    if (phase->boxes)
+        return pack(arena, phase->boxes, options, &packed, &packer, reterr);
+    return psc_fail(reterr, PSC_ERR_USAGE, "this phase has nothing to plan");
 }
 
 /* Where the plan comes from, in the order of who wins. */

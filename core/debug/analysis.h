@@ -38,6 +38,10 @@ struct psc_analysis {
 /* A phase without a graph gives an analysis with story == NULL and no findings: that is not an error. */
 enum psc_status psc_analysis_new(const struct psc_phase *phase, const struct psc_analysis_options *options,
                                  struct psc_analysis **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Plans as psc_analysis_new does with replan, and throws the plan away: for who measures how long that takes. PSC_ERR_USAGE for a
+ * phase that has neither graph nor boxes. */
+enum psc_status psc_analysis_plan_only(struct psc_arena *arena, const struct psc_phase *phase,
+                                       const struct psc_analysis_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_analysis_free(struct psc_analysis *analysis); /* NULL is fine */
 
 #endif

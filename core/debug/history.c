@@ -357,6 +357,28 @@ static enum psc_status count_bytes(struct build *b, struct psc_history *h, struc
     return PSC_OK;
 }
 
+bool psc_history_counts(enum psc_role role)
+{
+    return !is_apart(role);
+}
+
+uint64_t psc_history_reserved(const struct psc_history *h, uint32_t *ret_buffers)
+{
+    uint64_t bytes = 0;
+    *ret_buffers = 0;
+    for (uint32_t b = 0; b < h->story->buffer_n; b++) {
+        const struct psc_buffer *buffer = &h->story->buffers[b];
+        uint64_t top = 0;
+        if (is_apart(buffer->role))
+            continue;
+        for (uint32_t t = h->buffer_at[b]; buffer->bytes == UINT64_MAX && t < h->buffer_at[b + 1]; t++)
+            top = h->tenancies[t].hi > top ? h->tenancies[t].hi : top;
+        bytes += buffer->bytes == UINT64_MAX ? top : buffer->bytes;
+        ++*ret_buffers;
+    }
+    return bytes;
+}
+
 /* ---- building --------------------------------------------------------------------------------------------- */
 
 static enum psc_status prepare(struct build *b, struct psc_error *reterr)

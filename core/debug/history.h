@@ -71,6 +71,10 @@ uint32_t psc_history_tenant(const struct psc_history *h, uint32_t buffer, uint64
 uint32_t psc_history_live_at(const struct psc_history *h, int32_t position, uint32_t *ret, uint32_t max);
 /* First tenancy of a value (its own bar), or PSC_NONE. */
 uint32_t psc_history_of_value(const struct psc_history *h, uint32_t value);
+/* Bytes and number of the buffers that count: persistent, caller-owned and staging ones do not. A buffer whose size nobody knows is as
+ * large as its tenancies reach. O(buffers + tenancies). */
+uint64_t psc_history_reserved(const struct psc_history *h, uint32_t *ret_buffers);
+bool psc_history_counts(enum psc_role role);
 /* The value made by a node (views: their own value), or PSC_NONE. O(log n). */
 uint32_t psc_history_value_of_node(const struct psc_history *h, psc_node node);
 
