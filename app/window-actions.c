@@ -253,6 +253,16 @@ static void toggle_mode(PscWindow *self)
     psc_workspace_set_y_mode(self->ws, psc_workspace_y_mode(self->ws) == PSC_VIEW_ROWS ? PSC_VIEW_MAP : PSC_VIEW_ROWS);
 }
 
+/* Recorded, planned, both, recorded ...; without a choice the status line says why. */
+static void story(PscWindow *self)
+{
+    const char *reason = psc_workspace_no_story_choice(self->ws);
+    if (reason)
+        psc_window_set_status(self, reason);
+    else
+        psc_workspace_set_story(self->ws, (psc_workspace_story(self->ws) + 1) % PSC_STORY_N);
+}
+
 static void kv_halves(PscWindow *self)
 {
     if (in_kv(self))
@@ -465,6 +475,7 @@ static const struct {
     {"win.fit-selection", fit_selection, TRUE},
     {"win.toggle-mode", toggle_mode, TRUE},
     {"win.toggle-colour", toggle_colour, TRUE},
+    {"win.story", story, TRUE},
     {"win.kv-halves", kv_halves, TRUE},
     {"win.next-step", next_step, TRUE},
     {"win.previous-step", previous_step, TRUE},

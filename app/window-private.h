@@ -13,6 +13,7 @@
 #include "ui/list-pane.h"
 #include "ui/run-window.h"
 #include "ui/stepper.h"
+#include "ui/story-switch.h"
 #include "ui/timeline.h"
 
 struct _PscWindow {

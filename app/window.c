@@ -261,6 +261,7 @@ static GtkWidget *main_menu(void)
     g_menu_append(view, "Lists", "win.lists");
     g_menu_append(view, "Inspector", "win.inspector");
     g_menu_append(view, "Drawer", "win.drawer");
+    g_menu_append(view, "Recorded, planned or both", "win.story");
     g_menu_append(view, "Plan options", "win.plan-options");
     g_menu_append(help, "Close the document", "win.close-document");
     g_menu_append(help, "Keyboard shortcuts", "win.shortcuts");
@@ -405,6 +406,7 @@ static GtkWidget *document_page_new(PscWindow *self)
     GtkWidget *centre = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
     gtk_widget_add_css_class(centre, "centre");
     gtk_box_append(GTK_BOX(centre), tool_row_new(self));
+    gtk_box_append(GTK_BOX(centre), psc_story_switch_new(self->ws));
     self->kv = psc_kv_pane_new(self->ws);
     self->views = gtk_stack_new();
     gtk_stack_add_child(GTK_STACK(self->views), self->timeline);

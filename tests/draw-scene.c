@@ -5,7 +5,9 @@
 static void build(struct draw_scene *d)
 {
     struct psc_error error = {0};
-    struct psc_scene_source source = {d->story, d->history, d->graph, &d->check, d->records.n ? &d->records : NULL};
+    struct psc_scene_source source = {.story = d->story, .history = d->history, .graph = d->graph, .check = &d->check,
+                                      .records = d->records.n ? &d->records : NULL, .planned = d->planned,
+                                      .comparison = d->comparison};
     enum psc_status status = psc_scene_build(&d->arena, &source, &d->scene, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_cmpint(status, ==, PSC_OK);
@@ -50,6 +52,26 @@ void draw_scene_add_records(struct draw_scene *d)
         list[i].holds = PSC_NONE;
     }
     d->records = (struct psc_record_check){.list = list, .n = d->graph->n};
+    build(d);
+}
+
+void draw_scene_swap(struct draw_scene *d, uint32_t a, uint32_t b)
+{
+    struct psc_error error = {0};
+    d->planned = d->story;
+    d->story = psc_arena_alloc(&d->arena, 1, sizeof *d->story);
+    struct psc_event *events = psc_arena_alloc(&d->arena, d->planned->event_n, sizeof *events);
+    g_assert_true(d->story && events);
+    *d->story = *d->planned;
+    for (uint32_t i = 0; i < d->planned->event_n; i++) {
+        events[i] = d->planned->events[i];
+        events[i].buffer = events[i].buffer == a ? b : events[i].buffer == b ? a : events[i].buffer;
+    }
+    d->story->events = events;
+    d->story->predicted = false;
+    g_assert_cmpint(psc_compare_stories(&d->arena, d->planned, d->story, &d->comparison, &error), ==, PSC_OK);
+    g_assert_cmpint(psc_history_build(&d->arena, d->story, &d->history, &error), ==, PSC_OK);
+    g_assert_cmpint(psc_check_story(&d->arena, d->graph, d->story, &d->check, &error), ==, PSC_OK);
     build(d);
 }
 

@@ -41,6 +41,44 @@ static void test_origin(void)
     psc_arena_release(&arena);
 }
 
+/* A recorded run beside its plan: either story is shown, the comparison is the same. */
+static void test_as_planned(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "prefill", .graph = qwen_graph(&arena, &qwen_prefill)};
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    struct psc_analysis *made = analyse(&phase, &options);
+    struct psc_story record = *made->story;
+    record.predicted = false;
+    phase.plan = made->plan;
+    g_assert_false(psc_analysis_has_both(&phase));
+    options.as_planned = true; /* nothing to choose from yet: the plan is all there is */
+    struct psc_analysis *a = analyse(&phase, &options);
+    g_assert_cmpstr(a->origin, ==, "Plan of the file");
+    g_assert_null(a->comparison);
+    psc_analysis_free(a);
+    phase.story = &record;
+    g_assert_true(psc_analysis_has_both(&phase));
+    for (int planned = 0; planned < 2; planned++) {
+        options.as_planned = planned;
+        a = analyse(&phase, &options);
+        g_assert_cmpstr(a->origin, ==, planned ? "Plan of the file, as it was to run" : "Events of the file");
+        g_assert_true(a->story == (planned ? a->predicted : a->recorded));
+        g_assert_true(a->recorded == &record);
+        g_assert_true(a->predicted->predicted);
+        g_assert_cmpuint(a->comparison->diff_n, ==, 0);
+        g_assert_cmpuint(a->comparison->pair_n, >, 1000);
+        psc_analysis_free(a);
+    }
+    options.replan = true; /* a plan made here wins over both */
+    a = analyse(&phase, &options);
+    g_assert_true(g_str_has_prefix(a->origin, "Planned here"));
+    g_assert_null(a->comparison);
+    psc_analysis_free(a);
+    psc_analysis_free(made);
+    psc_arena_release(&arena);
+}
+
 static void test_order_mismatch(void)
 {
     struct psc_arena arena = {0};
@@ -320,6 +358,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/analysis/says-where-the-plan-comes-from", test_origin);
+    g_test_add_func("/core/analysis/recorded-or-as-planned", test_as_planned);
     g_test_add_func("/core/analysis/the-order-mismatch-of-the-published-graph", test_order_mismatch);
     g_test_add_func("/core/analysis/history-and-planner-count-the-same-bytes", test_figures);
     g_test_add_func("/core/analysis/a-story-without-graph", test_arena_story);

@@ -576,7 +576,8 @@ static enum psc_status build_all(void *data)
 {
     struct draw_scene *d = data;
     struct psc_arena arena = {0};
-    struct psc_scene_source source = {d->story, d->history, d->graph, &d->check, &d->records};
+    struct psc_scene_source source = {.story = d->story, .history = d->history, .graph = d->graph, .check = &d->check,
+                                      .records = &d->records, .planned = d->planned, .comparison = d->comparison};
     struct psc_scene *scene = NULL;
     struct psc_layout l = {0};
     enum psc_status status = psc_scene_build(&arena, &source, &scene, NULL);

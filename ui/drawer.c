@@ -2,6 +2,7 @@
 
 #include "ui/access.h"
 #include "ui/tables.h"
+#include "ui/workspace-story.h"
 
 #define HEIGHT 190
 
@@ -10,23 +11,32 @@ struct tab {
     const PscTableKind *kind;
     const char *empty; /* what an empty table says, and the next thing to do */
     guint reload;      /* changes after which the rows are others */
+    gboolean (*useful)(PscWorkspace *ws); /* the tab is there only then; NULL: always */
 };
+
+static gboolean is_compared(PscWorkspace *ws)
+{
+    return psc_workspace_comparison(ws) != NULL;
+}
+
 static const struct tab tabs[] = {
     {"problems", "Problems", &psc_problems_table,
      "No clobber: every read of this plan finds the value it wants. Try a fault in the plan menu.",
-     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY},
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY, NULL},
+    {"differences", "Differences", &psc_differences_table, "The run did as planned.",
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY, is_compared},
     {"records", "Recorded values", &psc_records_table,
      "No recorded values: this file has no steps. Record a run with MINFER_TRACE=trace.json.",
-     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP},
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP, NULL},
     {"accesses", "Accesses", &psc_accesses_table, "No buffer is selected: click a bar or choose an op or a buffer.",
-     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_SELECTION},
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_SELECTION, NULL},
     {"kv", "KV rows", &psc_kv_table,
      "No KV row is written or read in this step, or the file does not say which.",
-     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_KV},
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_KV, NULL},
     {"free", "Free list", &psc_free_table, "No pool buffer is free at this position.",
-     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR},
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR, NULL},
     {"log", "Log", &psc_log_table, "No walk is logged: the plan or the events came with the file.",
-     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY},
+     PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY, NULL},
 };
 
 struct _PscDrawer {
@@ -65,7 +75,8 @@ static void update_titles(PscDrawer *self)
 {
     for (guint i = 0; i < G_N_ELEMENTS(tabs); i++) {
         GtkWidget *button = self->buttons[i];
-        char *title = i < 2 ? g_strdup_printf("%s  %u", tabs[i].title, tabs[i].kind->count(self->ws))
+        gtk_widget_set_visible(button, !tabs[i].useful || tabs[i].useful(self->ws));
+        char *title = i < 3 ? g_strdup_printf("%s  %u", tabs[i].title, tabs[i].kind->count(self->ws))
                             : g_strdup(tabs[i].title);
         gtk_button_set_label(GTK_BUTTON(button), title);
         if (i == 0 && tabs[0].kind->count(self->ws))
@@ -132,6 +143,10 @@ static void changed_cb(PscDrawer *self, guint what)
             self->stale[i] = TRUE;
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
         update_titles(self);
+    if (!gtk_widget_get_visible(self->buttons[visible_tab(self)])) { /* another document: back to the first */
+        gtk_stack_set_visible_child_name(GTK_STACK(self->stack), tabs[0].name);
+        update_buttons(self);
+    }
     freshen(self);
     if (what & (PSC_CHANGED_SELECTION | PSC_CHANGED_CURSOR) && psc_drawer_is_open(self))
         psc_table_show_selected(PSC_TABLE(self->tables[visible_tab(self)]));

@@ -1,4 +1,4 @@
-/* ui/drawer.h: the drawer under the timeline: problems, recorded values, accesses, free list, log. */
+/* ui/drawer.h: the drawer under the timeline: problems, differences, recorded values, accesses, free list, log. */
 #ifndef PSC_UI_DRAWER_H
 #define PSC_UI_DRAWER_H
 
@@ -10,7 +10,7 @@
 G_DECLARE_FINAL_TYPE(PscDrawer, psc_drawer, PSC, DRAWER, GtkBox)
 
 GtkWidget *psc_drawer_new(PscWorkspace *ws);
-/* "problems", "records", "accesses", "free" or "log"; opens the drawer. */
+/* "problems", "differences", "records", "accesses", "free" or "log"; opens the drawer. */
 void psc_drawer_show_tab(PscDrawer *self, const char *name);
 void psc_drawer_toggle(PscDrawer *self);
 gboolean psc_drawer_is_open(PscDrawer *self);

@@ -39,6 +39,8 @@ const PscKey psc_keys[] = {
     {"Map", "Whole run", "win.show-all", {"0", "z"}, FALSE},
     {"Map", "Rows or addresses", "win.toggle-mode", {"y"}, FALSE},
     {"Map", "The curve of live bytes alone", "win.mode::usage", {"u"}, FALSE},
+    {"Map", "Recorded, planned, or both over each other", "win.story", {"o"}, FALSE},
+    {"Map", "Differences between plan and record", "win.drawer-tab::differences", {"<Shift>o"}, FALSE},
     {"Map", "KV regions", "win.mode::kv", {"k"}, FALSE},
     {"Map", "Colour by role or by recorded value", "win.toggle-colour", {"c"}, FALSE},
     {"KV view (with the focus)", "Row before, row after; Shift: by sixteen", "win.kv-keys", {"Left", "Right"}, FALSE},

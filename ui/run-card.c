@@ -4,6 +4,7 @@
 #include "ui/palette.h"
 #include "ui/share-bar.h"
 #include "ui/tables.h"
+#include "ui/workspace-story.h"
 
 #define HOLDERS_SHOWN 12
 
@@ -129,6 +130,8 @@ static void legend(PscCard *card)
         psc_card_text(card, *line, NULL);
     psc_card_text(card, "\xe2\x96\xbc write   \xe2\x96\xb2 read   \xe2\x97\x86 read and write in place   "
                         "\xe2\x96\xa0 filled by the host   \xe2\x96\xb6 copy", NULL);
+    if (psc_workspace_story(card->ws) == PSC_STORY_BOTH)
+        psc_card_text(card, "dashed outline: planned here; \xe2\x89\xa0 the run did otherwise than planned", NULL);
     psc_card_text(card, "\xe2\x9a\xa0 orange hatch: clobber, and nothing else", "clobber");
 }
 

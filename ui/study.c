@@ -316,6 +316,8 @@ PscPicture *psc_picture_new(PscStudy *study, PscRecords *records)
     picture->records = records ? psc_records_ref(records) : NULL;
     struct psc_scene_source source = {.story = a->story, .history = a->history, .graph = study->graph,
                                       .check = &a->check, .records = records ? &records->check : NULL};
+    if (a->comparison && a->story == a->recorded)
+        source.planned = a->predicted, source.comparison = a->comparison;
     if (psc_scene_build(&picture->arena, &source, &picture->scene, NULL) == PSC_OK)
         return picture;
     psc_picture_unref(picture);

@@ -12,6 +12,7 @@ extern const PscTableKind psc_ops_table;      /* a row a node, by execution orde
 extern const PscTableKind psc_steps_table;    /* a row a titled position, when there is no graph */
 extern const PscTableKind psc_buffers_table;
 extern const PscTableKind psc_problems_table; /* clobbers */
+extern const PscTableKind psc_differences_table; /* where the run did otherwise than planned */
 extern const PscTableKind psc_records_table;  /* recorded values of the step and whose they are */
 extern const PscTableKind psc_accesses_table; /* of the selected buffer */
 extern const PscTableKind psc_free_table;     /* free list at the cursor */

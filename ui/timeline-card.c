@@ -1,6 +1,7 @@
 #include "ui/timeline-private.h"
 
 #include "core/debug/explain.h"
+#include "ui/draw/ghosts.h"
 #include "ui/tables.h"
 
 #define SHOWN 3 /* of the tensors in a merged place */
@@ -101,6 +102,30 @@ static char *merged_text(const PscStudy *study, const struct psc_hit *hit)
     return g_string_free(out, FALSE);
 }
 
+/* What the plan wanted where the pointer is, or what the run did otherwise. */
+static char *otherwise_text(PscTimeline *self, const PscStudy *study, const struct psc_hit *hit)
+{
+    const struct psc_ghosts *g = psc_workspace_picture(self->ws)->scene->ghosts;
+    GString *out = g_string_new(NULL);
+    if (hit->diff != PSC_NONE) {
+        struct psc_text text = {0};
+        psc_explain_story_diff(&text, study->graph, study->analysis->predicted, study->analysis->recorded,
+                               &g->comparison->diffs[hit->diff]);
+        g_string_append(out, "\xe2\x89\xa0 ");
+        add_escaped(out, psc_text_str(&text));
+        psc_text_release(&text);
+    }
+    if (hit->ghost != PSC_NONE) {
+        const struct psc_ghost *ghost = &g->list[hit->ghost];
+        char label[96], bytes[24];
+        g_string_append(out, out->len ? "\nplanned here: <b>" : "planned here: <b>");
+        add_escaped(out, psc_value_label(g->planned, study->graph, ghost->value, label, sizeof label));
+        g_string_append_printf(out, "</b>, %s, ops %d\xe2\x80\x93%d; the run did otherwise",
+                               psc_bytes_text(ghost->hi - ghost->lo, bytes, sizeof bytes), ghost->first, ghost->end - 1);
+    }
+    return g_string_free(out, FALSE);
+}
+
 char *psc_timeline_card_text(PscTimeline *self, const struct psc_hit *hit)
 {
     PscStudy *study = psc_workspace_study(self->ws);
@@ -113,7 +138,15 @@ char *psc_timeline_card_text(PscTimeline *self, const struct psc_hit *hit)
         psc_text_release(&text);
         return g_string_free(out, FALSE);
     }
+    if (hit->diff != PSC_NONE || (hit->ghost != PSC_NONE && hit->bar == PSC_NONE))
+        return otherwise_text(self, study, hit);
     if (hit->bar == PSC_NONE || hit->bar >= study->analysis->history->tenancy_n)
         return NULL;
-    return hit->what == PSC_HIT_MERGED && hit->count > 1 ? merged_text(study, hit) : bar_text(self, study, hit->bar);
+    char *text = hit->what == PSC_HIT_MERGED && hit->count > 1 ? merged_text(study, hit) : bar_text(self, study, hit->bar);
+    if (hit->ghost == PSC_NONE)
+        return text;
+    char *planned = otherwise_text(self, study, hit), *both = g_strconcat(text, "\n", planned, NULL);
+    g_free(planned);
+    g_free(text);
+    return both;
 }

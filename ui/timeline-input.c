@@ -221,7 +221,9 @@ static void click_cb(GtkGestureClick *gesture G_GNUC_UNUSED, int presses, double
         psc_workspace_set_cursor(self->ws, hit.position);
     else if (hit.what == PSC_HIT_ROW)
         psc_workspace_select_nothing(self->ws);
-    if (hit.event != PSC_NONE)
+    if (hit.diff != PSC_NONE)
+        psc_workspace_set_cursor(self->ws, hit.position);
+    else if (hit.event != PSC_NONE)
         psc_workspace_set_cursor(self->ws, psc_workspace_study(self->ws)->analysis->story->events[hit.event].position);
     if (presses == 2 && hit.what == PSC_HIT_RULER)
         psc_workspace_show_all(self->ws);

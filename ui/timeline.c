@@ -3,6 +3,7 @@
 #include "core/debug/explain.h"
 #include "ui/access.h"
 #include "ui/palette.h"
+#include "ui/workspace-story.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,6 +35,7 @@ void psc_timeline_get_view(PscTimeline *self, struct psc_view *ret)
     view.scale = gtk_widget_get_scale_factor(GTK_WIDGET(self));
     view.dark = psc_ui_is_dark();
     view.fold = true;
+    view.ghosts = psc_workspace_story(self->ws) == PSC_STORY_BOTH;
     view.fold_lo = self->fold_lo;
     view.fold_hi = self->fold_hi;
     view.position = psc_workspace_cursor(self->ws);
@@ -433,7 +435,7 @@ static void dark_cb(PscTimeline *self)
 static void psc_timeline_measure(GtkWidget *widget G_GNUC_UNUSED, GtkOrientation orientation, int size G_GNUC_UNUSED,
                                  int *min, int *natural, int *min_base G_GNUC_UNUSED, int *natural_base G_GNUC_UNUSED)
 {
-    *min = orientation == GTK_ORIENTATION_HORIZONTAL ? 320 : 220;
+    *min = orientation == GTK_ORIENTATION_HORIZONTAL ? 320 : 180;
     *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 900 : 600;
 }
 

@@ -10,7 +10,7 @@ struct job {
     struct psc_phase phase;
     struct psc_analysis_options options;
     guint phase_index, step, request;
-    gboolean has_step, replanned;
+    gboolean has_step, replanned, other_story; /* of the same plan: what is looked at stays */
     PscStudy *study; /* given when still good */
     PscLook look;    /* made */
     struct psc_error error;
@@ -72,6 +72,7 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
     }
     if (self->look.study != job->look.study)
         what |= PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION | PSC_CHANGED_RANGE;
+    psc_node at = self->look.study ? psc_study_node_at(self->look.study, self->cursor) : PSC_NONE;
     psc_look_clear(&self->look);
     self->free_study = NULL; /* another study may come to lie at the same address */
     self->look = job->look;
@@ -82,6 +83,8 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
         psc_workspace_keep_token(self, self->phase, job->step, &self->look.records->step);
     if (other_phase)
         psc_workspace_restore_view(self);
+    else if (job->other_story)
+        psc_workspace_after_story(self, at);
     else if (job->replanned)
         psc_workspace_after_replan(self);
     psc_workspace_emit(self, what);
@@ -90,6 +93,10 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
 void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const struct psc_analysis_options *options)
 {
     struct phase_state *state = psc_workspace_state(self, phase);
+    gboolean was_planned = state->options.as_planned;
+    if (options)
+        state->options = *options;
+    psc_workspace_story_prepare(self, state);
     struct job *job = g_new0(struct job, 1);
     job->document = psc_document_ref(self->document);
     job->phase = state->phase;
@@ -97,9 +104,8 @@ void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const st
     job->has_step = step < state->step_n;
     job->step = step;
     job->replanned = options != NULL;
-    if (options)
-        state->options = *options;
-    else if (state->study)
+    job->other_story = was_planned != state->options.as_planned && phase == self->phase;
+    if (!options && state->study)
         job->study = psc_study_ref(state->study);
     job->options = state->options;
     job->request = ++self->request;

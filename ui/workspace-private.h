@@ -4,6 +4,7 @@
 
 #include "ui/kv-story.h"
 #include "ui/workspace-kv.h"
+#include "ui/workspace-story.h"
 
 /* One phase as the person left it. */
 struct phase_state {
@@ -35,6 +36,7 @@ struct _PscWorkspace {
     gboolean busy, scanning;
     double scan_fraction;
     char *failure;
+    PscStoryChoice story; /* workspace-story.c: as it was chosen, whether or not this phase can show it */
     GArray *free_buffers; /* uint32_t: at free_position of free_study */
     int32_t free_position;
     PscStudy *free_study; /* compared only, never followed */
@@ -68,11 +70,18 @@ void psc_workspace_set_failure(PscWorkspace *self, const char *text);
 void psc_workspace_store_view(PscWorkspace *self);
 void psc_workspace_restore_view(PscWorkspace *self);
 void psc_workspace_after_replan(PscWorkspace *self);
+/* Another story of the same run is shown: the cursor stays at the op it stood on, wherever that runs now. */
+void psc_workspace_after_story(PscWorkspace *self, psc_node at);
 
 /* workspace-kv.c */
 void psc_workspace_kv_walk_when_ready(PscWorkspace *self);
 void psc_workspace_kv_drop(PscWorkspace *self);
 void psc_workspace_kv_follow_step(PscWorkspace *self);
+
+/* workspace-story.c */
+void psc_workspace_story_adopt(PscWorkspace *self); /* another document came */
+/* Makes the options of a phase ask for the story that is wanted; the study of other options is dropped. */
+void psc_workspace_story_prepare(PscWorkspace *self, struct phase_state *state);
 
 /* workspace-jobs.c */
 /* Plans (when options are given), checks and reads a step in a worker; shown when done, if still wanted. */

@@ -151,6 +151,17 @@ void psc_workspace_after_replan(PscWorkspace *self)
     clamp_range(self, &self->x0, &self->x1);
 }
 
+void psc_workspace_after_story(PscWorkspace *self, psc_node at)
+{
+    if (at < self->look.study->node_n)
+        self->cursor = self->look.study->position_of[at];
+    self->cursor = CLAMP(self->cursor, -1, psc_study_end(self->look.study));
+    clamp_range(self, &self->x0, &self->x1);
+    psc_node node = self->selection.node; /* findings and buffers have other numbers in the other story */
+    bool kept = self->selection.finding < 0 && node < self->look.study->node_n;
+    self->selection = kept ? (PscSelection){node, psc_study_buffer(self->look.study, node), -1} : nothing;
+}
+
 /* ---- document ----------------------------------------------------------------------------- */
 
 static void drop_document(PscWorkspace *self)
@@ -188,6 +199,7 @@ void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *loo
     PscRecords *records = self->look.records;
     if (records)
         psc_workspace_keep_token(self, self->phase, 0, &records->step);
+    psc_workspace_story_adopt(self);
     first_view(self);
     gboolean foreign_values = records && records->check.overwritten > 0;
     self->colour_by = foreign_values ? PSC_BY_RECORD : PSC_BY_ROLE;

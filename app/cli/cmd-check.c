@@ -89,7 +89,7 @@ static void comparison_json(struct psc_json *j, const struct psc_analysis *a, ui
     psc_json_array(j);
     for (uint32_t i = 0; i < c->diff_n; i++) {
         psc_text_clear(&text);
-        psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->story, &c->diffs[i]);
+        psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->recorded, &c->diffs[i]);
         psc_json_object(j);
         psc_json_put_string(j, "kind", psc_story_diff_name(c->diffs[i].kind));
         cli_id_json(j, "node", a->phase->graph, c->diffs[i].node);
@@ -249,7 +249,7 @@ static void add_comparison(struct psc_text *out, const struct psc_analysis *a)
     psc_text_add(out, "\n");
     for (uint32_t i = 0; i < c->diff_n && i < DIFFS_SHOWN; i++) {
         psc_text_clear(&text);
-        psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->story, &c->diffs[i]);
+        psc_explain_story_diff(&text, a->phase->graph, a->predicted, a->recorded, &c->diffs[i]);
         psc_text_add(out, "    ");
         cli_add_safe(out, psc_text_str(&text));
         psc_text_add(out, "\n");

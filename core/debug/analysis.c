@@ -142,6 +142,11 @@ static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analys
         if (options->replan)
             return pack_boxes(a, options, reterr);
     }
+    if (!options->replan && options->as_planned && psc_analysis_has_both(phase)) {
+        a->origin = "Plan of the file, as it was to run";
+        a->plan = phase->plan;
+        return PSC_OK;
+    }
     if ((!options->replan || (!phase->graph && !phase->boxes)) && phase->story) {
         bool filed = a->packed && !strcmp(a->packer, "the file");
         a->origin = filed ? "Boxes and offsets of the file"
@@ -160,15 +165,25 @@ static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analys
     return plan_here(a, options, reterr);
 }
 
+bool psc_analysis_has_both(const struct psc_phase *phase)
+{
+    return phase->graph && phase->plan && phase->story && !phase->story->predicted;
+}
+
 /* Did it happen as planned? Only where events were recorded and the plan that was executed is there too. */
 static enum psc_status compare(struct psc_analysis *a, struct psc_error *reterr)
 {
     const struct psc_phase *phase = a->phase;
-    if (!phase->graph || !phase->plan || a->story != phase->story || a->plan != phase->plan || a->story->predicted)
+    enum psc_status status = PSC_OK;
+    if (!psc_analysis_has_both(phase) || a->plan != phase->plan)
         return PSC_OK;
-    enum psc_status status = psc_plan_lower(&a->arena, phase->graph, phase->plan, &a->predicted, reterr);
+    if (a->story == phase->story)
+        status = psc_plan_lower(&a->arena, phase->graph, phase->plan, &a->predicted, reterr);
+    else
+        a->predicted = a->story;
+    a->recorded = phase->story;
     if (!status)
-        status = psc_compare_stories(&a->arena, a->predicted, a->story, &a->comparison, reterr);
+        status = psc_compare_stories(&a->arena, a->predicted, a->recorded, &a->comparison, reterr);
     return status;
 }
 

@@ -20,6 +20,8 @@ struct psc_analysis_options {
     struct psc_plan_options plan;
     bool replan;                       /* true: plan here even when the file brings a plan or events */
     const struct psc_foreign *foreign; /* a plan file to check instead; wins over all else */
+    bool as_planned;                   /* of a phase with a plan and recorded events: the story that the plan predicts,
+                                          not the recorded one; nothing elsewhere */
 };
 struct psc_analysis {
     struct psc_arena arena;
@@ -30,11 +32,15 @@ struct psc_analysis {
     struct psc_story *story;     /* NULL when the phase has no graph and no events */
     struct psc_history *history; /* NULL with story */
     struct psc_check check;
-    /* When the phase brings a plan and events that were recorded: what the plan predicts, and how that differs. */
+    /* When the phase brings a plan and events that were recorded: what the plan predicts, and how that differs. One of the
+     * two stories is `story`: the recorded one, unless as_planned was asked for. */
     struct psc_story *predicted;
+    struct psc_story *recorded;              /* NULL with predicted */
     struct psc_story_comparison *comparison; /* NULL with predicted */
     const char *origin;          /* "Planned here: pool, upstream, class, lowest slot" / "Plan of the file" ... */
 };
+/* Whether the phase brings both: a plan, and events that were recorded while it was executed. */
+bool psc_analysis_has_both(const struct psc_phase *phase);
 /* A phase without a graph gives an analysis with story == NULL and no findings: that is not an error. */
 enum psc_status psc_analysis_new(const struct psc_phase *phase, const struct psc_analysis_options *options,
                                  struct psc_analysis **ret, struct psc_error *reterr) PSC_MUST_CHECK;

@@ -9,7 +9,7 @@ import tempfile
 
 import pyatspi
 
-from driver import Failed, Suite, Window, main, wait
+from driver import Failed, Suite, Window, main, wait, walk
 
 PROGRAM = sys.argv[1]
 SOURCE = os.environ.get('PSC_SOURCE_ROOT') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -370,6 +370,74 @@ def the_published_trace_shows_rows_that_follow_from_its_positions():
         w.says('they follow from the recorded values')
         w.keys('Next', 'ctrl+Right', 'ctrl+Right')
         rows_said(w, 'layer 0: reads rows 0\u20131 of K and V')
+
+
+def pressed(w, name):
+    """Waits until the toggle of the switch between the stories is the one that is down."""
+    def ask():
+        node = w.find('push button', name)
+        node.clear_cache()
+        states = node.getState()
+        if not (states.contains(pyatspi.STATE_PRESSED) or states.contains(pyatspi.STATE_CHECKED)):
+            raise Failed(f'{name} is not down: {[pyatspi.stateToString(s) for s in states.getStates()]}')
+        return True
+    return wait(f'{name} to be down', ask)
+
+
+def otherwise():
+    """A recorded run in which two buffers of the pool took each other's place for a while."""
+    with open(recorded('kv.json')) as file:
+        trace = json.load(file)
+    events = trace['phases'][1]['planscope']['events']
+    pool = [i for i, buffer in enumerate(events['buffers']) if buffer[3] == 'pool']
+    used = [event[5] for event in events['events'] if event[0] == 'write' and event[1] >= 12 and event[5] in pool]
+    one = used[0]
+    other = next(buffer for buffer in used if buffer != one)
+    swap = {one: other, other: one}
+    for event in events['events']:
+        if 12 <= event[1] <= 40:
+            event[5] = swap.get(event[5], event[5])
+    path = os.path.join(os.environ['HOME'], 'otherwise.json')
+    with open(path, 'w') as file:
+        json.dump(trace, file)
+    return path
+
+
+@suite.journey
+def a_run_is_laid_over_its_plan_and_the_differences_are_walked_through():
+    with window(otherwise()) as w:
+        w.says('= It happened as planned:')   # the prefill
+        pressed(w, 'Recorded')
+        w.keys('o')
+        pressed(w, 'Planned')
+        w.keys('o')
+        pressed(w, 'Both')
+        w.says('= It happened as planned:')
+        w.keys('period')                      # the choice goes with the run
+        w.says('the run did otherwise')
+        pressed(w, 'Both')
+        w.keys('O')
+        table = w.get('tree table', 'Differences between plan and record')
+        first = wait('a row', lambda: next((n for n in walk(table, True) if 'planned was' in n.name), None))
+        expect('the first difference', 'instead' in first.name or ', planned was b' in first.name, True)
+        w.keys('Escape', 'Home')
+        w.at('Before the first op')
+        w.tab_to('Open or close the drawer')
+        w.keys('Tab', 'Down')
+        w.at('#12 matmul')
+        w.keys('Down')
+        w.at('#13 add')
+        w.keys('o')
+        pressed(w, 'Recorded')
+
+
+@suite.journey
+def a_document_without_a_recorded_run_says_why_nothing_is_laid_over_it():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        expect('a switch', w.find('push button', 'Recorded'), None)
+        w.keys('o')
+        w.says('No events of a run are recorded here')
 
 
 def run_window(w):

@@ -83,18 +83,21 @@ static void hit_row(const struct psc_layout *l, const struct psc_track *p, doubl
         else
             hit->bar = PSC_NONE;
     }
+    for (size_t i = 0; i < l->ghost_n; i++)
+        if (l->ghosts[i].row == p->row && inside(&l->ghosts[i].area, x, y))
+            hit->ghost = l->ghosts[i].ghost;
     for (size_t i = 0; i < l->mark_lanes_end; i++) {
         const struct psc_mark *m = &l->marks[i];
         float middle = m->kind == PSC_MARK_WRITE ? m->y + m->size / 2 : m->kind == PSC_MARK_READ ? m->y - m->size / 2 : m->y;
         if (m->row == p->row && fabs(m->x - x) <= m->size / 2 + 1 && fabs(middle - y) <= m->size / 2 + 1)
-            hit->event = m->event;
+            *(m->kind == PSC_MARK_OTHERWISE ? &hit->diff : &hit->event) = m->event;
     }
 }
 
 struct psc_hit psc_layout_hit(const struct psc_layout *l, double x, double y)
 {
     struct psc_hit hit = {.position = PSC_NO_POSITION, .row = PSC_NONE, .buffer = PSC_NONE, .bar = PSC_NONE, .count = 1,
-                          .event = PSC_NONE, .alarm = PSC_NONE};
+                          .event = PSC_NONE, .alarm = PSC_NONE, .ghost = PSC_NONE, .diff = PSC_NONE};
     const struct psc_frame *f = &l->frame;
     bool data = x >= f->data_x && x < f->data_x + f->data_w;
     if (inside(&f->overview, x, y)) {

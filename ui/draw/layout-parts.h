@@ -38,6 +38,8 @@ void psc_layout_overview(struct psc_layout *l);
 void psc_layout_usage(struct psc_layout *l);
 void psc_layout_clobber(struct psc_layout *l);
 void psc_layout_copies(struct psc_layout *l);
+void psc_layout_ghosts(struct psc_layout *l);      /* the plan over the record */
+void psc_layout_ghost_ticks(struct psc_layout *l); /* the same in the overview */
 /* Labels of the bars first .. bar_n - 1 of one row, clear of the marks first_mark .. mark_n - 1. */
 void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_mark);
 

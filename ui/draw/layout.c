@@ -93,7 +93,7 @@ struct psc_curve *psc_put_curve(struct psc_layout *l, uint32_t at, float base, f
 void psc_layout_release(struct psc_layout *l)
 {
     void *blocks[] = {l->tracks, l->fills, l->lines, l->covers, l->cover_bytes, l->bars, l->holds, l->copy_lines,
-                      l->marks, l->alarms, l->ticks, l->curves, l->points, l->labels, l->text, l->column};
+                      l->marks, l->alarms, l->ticks, l->curves, l->points, l->labels, l->text, l->column, l->ghosts};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         psc_free(blocks[i]);
     *l = (struct psc_layout){0};
@@ -102,7 +102,7 @@ void psc_layout_release(struct psc_layout *l)
 static void clear(struct psc_layout *l)
 {
     l->track_n = l->fill_n = l->line_n = l->cover_n = l->cover_byte_n = l->bar_n = l->hold_n = 0;
-    l->copy_line_n = l->mark_n = l->alarm_n = l->tick_n = l->curve_n = l->point_n = l->label_n = l->text_n = 0;
+    l->copy_line_n = l->ghost_n = l->mark_n = l->alarm_n = l->tick_n = l->curve_n = l->point_n = l->label_n = l->text_n = 0;
     l->peak_label = PSC_NONE;
     l->failed = false;
 }
@@ -405,6 +405,7 @@ enum psc_status psc_layout_build(struct psc_layout *l, const struct psc_scene *s
     psc_layout_gutter(l);
     psc_layout_rows(l);
     psc_layout_copies(l);
+    psc_layout_ghosts(l);
     l->fill_lanes_end = l->fill_n;
     l->line_lanes_end = l->line_n;
     l->mark_lanes_end = l->mark_n;
@@ -412,6 +413,7 @@ enum psc_status psc_layout_build(struct psc_layout *l, const struct psc_scene *s
         l->labels[i].clip = 1;
     psc_layout_ruler(l);
     psc_layout_overview(l);
+    psc_layout_ghost_ticks(l);
     psc_layout_usage(l);
     psc_layout_clobber(l);
     return l->failed ? psc_fail_nomem(reterr) : PSC_OK;

@@ -83,6 +83,7 @@ enum psc_mark_kind {
     PSC_MARK_WRITES, PSC_MARK_READS, /* merged: trapezoids, `count` in them */
     PSC_MARK_DOT_WRITE, PSC_MARK_DOT_READ, /* small squares of compact rows */
     PSC_MARK_PEAK,
+    PSC_MARK_OTHERWISE, /* the run did otherwise than planned: `event` is the difference, `count` how many are close */
     PSC_MARK_KIND_N
 };
 struct psc_mark {
@@ -101,6 +102,8 @@ struct psc_label {
     uint8_t turned;    /* reads upwards (lane names) */
     uint8_t clip;      /* 1: belongs to the lanes area, cut there when scrolled */
 };
+/* Where a bar was planned and did not come to lie: a dashed outline; `count` merged ones, the first is `ghost`. */
+struct psc_ghost_box { struct psc_area area; uint32_t ghost, row, count; };
 struct psc_alarm_mark { struct psc_area area; uint32_t alarm; }; /* at least 3 x 3 px */
 
 /* A line from a source row to a staging row, in the gap before `enqueue`. */
@@ -158,6 +161,7 @@ struct psc_layout {
     uint8_t *cover_bytes; size_t cover_byte_n, cover_byte_cap;
     struct psc_bar *bars; size_t bar_n, bar_cap;
     struct psc_fill *holds; size_t hold_n, hold_cap;     /* stripes over source bars, edges of waits */
+    struct psc_ghost_box *ghosts; size_t ghost_n, ghost_cap; /* only with view.ghosts; by row */
     struct psc_copy_line *copy_lines; size_t copy_line_n, copy_line_cap;
     struct psc_mark *marks; size_t mark_n, mark_cap;     /* those of the lanes first */
     size_t mark_lanes_end;
@@ -195,6 +199,8 @@ struct psc_hit {
     uint32_t row, buffer, bar; /* PSC_NONE where there is none; bar: tenancy (of a merged bar: the nearest) */
     uint32_t count;     /* merged bars under the pointer, else 1 */
     uint32_t event;     /* access mark under the pointer, or PSC_NONE */
+    uint32_t ghost;     /* planned bar under the pointer (index into scene->ghosts->list), or PSC_NONE */
+    uint32_t diff;      /* difference under the pointer (index into the comparison's), or PSC_NONE */
     uint32_t alarm;     /* finding under the pointer (index into check->findings), or PSC_NONE */
     uint64_t byte;      /* of the buffer */
     struct psc_area area; /* of the bar, or of the row */

@@ -152,6 +152,30 @@ static void ring(cairo_t *cr, const struct psc_palette *palette, double x, doubl
     cairo_stroke(cr);
 }
 
+/* "Not equal" on a disc. */
+static void unequal(cairo_t *cr, const struct psc_palette *palette, double x, double y, double size)
+{
+    double r = size / 2, arm = r * 0.55;
+    cairo_new_sub_path(cr);
+    cairo_arc(cr, x, y, r, 0, TURN);
+    psc_paint_colour(cr, palette, PSC_COL_INK);
+    cairo_fill_preserve(cr);
+    psc_paint_colour(cr, palette, PSC_COL_CANVAS);
+    cairo_set_line_width(cr, 1);
+    cairo_stroke(cr);
+    if (size < 8)
+        return;
+    cairo_move_to(cr, x - arm, y - r * 0.26);
+    cairo_line_to(cr, x + arm, y - r * 0.26);
+    cairo_move_to(cr, x - arm, y + r * 0.26);
+    cairo_line_to(cr, x + arm, y + r * 0.26);
+    cairo_move_to(cr, x - arm * 0.6, y + r * 0.7);
+    cairo_line_to(cr, x + arm * 0.6, y - r * 0.7);
+    psc_paint_colour(cr, palette, PSC_COL_CANVAS);
+    cairo_set_line_width(cr, 1.2);
+    cairo_stroke(cr);
+}
+
 void psc_paint_mark(cairo_t *cr, const struct psc_palette *palette, enum psc_mark_kind kind, double x, double y,
                     double size, double width)
 {
@@ -213,6 +237,9 @@ void psc_paint_mark(cairo_t *cr, const struct psc_palette *palette, enum psc_mar
         triangle(cr, x - half, y - half, x + half, y - half, x, y + half * 0.6);
         psc_paint_colour(cr, palette, PSC_COL_INK);
         cairo_fill(cr);
+        break;
+    case PSC_MARK_OTHERWISE:
+        unequal(cr, palette, x, y, size);
         break;
     case PSC_MARK_KIND_N:
         break;

@@ -286,6 +286,28 @@ static void paint_holds(const struct psc_layout *l, const struct psc_palette *pa
     }
 }
 
+/* Two strokes, so that the outline is seen on a bar of any colour and on the canvas. */
+static void paint_ghosts(const struct psc_layout *l, const struct psc_palette *palette, cairo_t *cr)
+{
+    for (size_t i = 0; i < l->ghost_n; i++) {
+        const struct psc_area *a = &l->ghosts[i].area;
+        double x = floor(a->x0) + 1, y = floor(a->y0) + 1, w = floor(a->x1 - a->x0) - 2, h = floor(a->y1 - a->y0) - 2;
+        if (w < 1 || h < 1) { /* too small for an outline */
+            psc_paint_colour(cr, palette, PSC_COL_INK);
+            psc_paint_area(cr, a->x0, a->y0, a->x1, a->y1);
+            continue;
+        }
+        cairo_set_line_width(cr, 2);
+        cairo_rectangle(cr, x, y, w, h);
+        psc_paint_colour(cr, palette, PSC_COL_CANVAS);
+        cairo_stroke_preserve(cr);
+        set_dash(cr, PSC_DASH_GHOST);
+        psc_paint_colour(cr, palette, PSC_COL_INK);
+        cairo_stroke(cr);
+        set_dash(cr, PSC_UNBROKEN);
+    }
+}
+
 /* ---- the picture ------------------------------------------------------------------------------ */
 
 static void clip_to(cairo_t *cr, double x0, double y0, double x1, double y1)
@@ -319,6 +341,7 @@ static void paint_lanes(const struct psc_layout *l, const struct psc_palette *pa
         paint_line(&l->lines[i], palette, cr);
     paint_bars(l, palette, cr);
     paint_holds(l, palette, cr);
+    paint_ghosts(l, palette, cr);
     paint_marks(l, 0, l->mark_lanes_end, palette, cr);
     cairo_restore(cr);
     paint_labels(l, palette, cr, type, 1);

@@ -1,4 +1,4 @@
-#include "ui/draw/scene.h"
+#include "ui/draw/ghosts.h"
 
 #include "core/base/mem.h"
 
@@ -604,6 +604,8 @@ enum psc_status psc_scene_build(struct psc_arena *arena, const struct psc_scene_
     if (!build_bars(&b) || !build_end_tree(&b) || !build_busy(&b) || !build_lanes(&b) || !build_spans(&b) ||
         !build_copies(&b) || !build_usage(&b) || !build_counts(&b) || !build_alarms(&b) || !build_records(&b))
         return psc_fail_nomem(reterr);
-    *ret = s;
-    return PSC_OK;
+    enum psc_status status = psc_ghosts_build(arena, s, reterr);
+    if (!status)
+        *ret = s;
+    return status;
 }

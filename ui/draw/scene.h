@@ -16,6 +16,7 @@
 #define PSC_UI_DRAW_SCENE_H
 
 #include "core/debug/check.h"
+#include "core/debug/compare-stories.h"
 #include "core/debug/history.h"
 #include "core/debug/records.h"
 #include "ui/draw/palette.h"
@@ -27,6 +28,9 @@ struct psc_scene_source {
     const struct psc_graph *graph;          /* NULL: arena stories; no layers, names from the values */
     const struct psc_check *check;          /* NULL: not checked */
     const struct psc_record_check *records; /* NULL: no step, or a step without records */
+    /* Of a recorded story: what was planned, and the comparison of both. NULL: nothing is laid over it. */
+    const struct psc_story *planned;
+    const struct psc_story_comparison *comparison;
 };
 
 enum psc_lane_kind { PSC_LANE_POOL, PSC_LANE_STAGING, PSC_LANE_KV };
@@ -99,6 +103,7 @@ struct psc_scene {
     const struct psc_scene_alarm *alarms;
     const uint32_t *alarm_at;      /* alarms of row r: [alarm_at[r], alarm_at[r + 1]) */
     uint32_t alarm_n;
+    const struct psc_ghosts *ghosts; /* ui/draw/ghosts.h: the plan where the run did otherwise, or NULL */
     struct psc_series in_use;      /* bytes of pool buffers with a living tenant */
     struct psc_series exact;       /* bytes of the living tenants themselves */
     struct psc_series pool[4];     /* in_use of each backend, where there are several */

@@ -36,6 +36,7 @@ struct psc_view {
     double fold_lo, fold_hi;/* equal: the range shown. Set by the window when a zoom settles */
     bool hide_overview, hide_ruler, hide_usage;
     bool hide_copies;       /* lines from source rows to staging rows */
+    bool ghosts;            /* the plan over the record, where the scene has both (ui/draw/ghosts.h) */
     bool no_text;           /* golden pictures */
     bool step_aside;        /* labels avoid the now-line (still pictures; costs a layout for each position) */
     int32_t position;       /* the cursor, -1 .. n, or PSC_NO_POSITION */
