@@ -87,18 +87,24 @@ struct psc_offsets_problem boxes_random(struct psc_arena *arena, uint64_t seed, 
 
 /* ---- slow answers ------------------------------------------------------------------------------------------------- */
 
-/* Where the box lies when those in `order` before it lie where they lie: at the lowest place. */
+static bool is_fixed(const struct psc_offsets_problem *p, uint32_t i)
+{
+    return p->fixed && p->fixed[i] != PSC_OFFSET_FREE;
+}
+
+/* Where the box lies when the fixed ones and those in `order` before it lie where they lie: at the lowest place. */
 static uint64_t lowest_place(const struct psc_offsets_problem *p, const uint32_t *order, uint32_t n, const uint64_t *offset)
 {
     const struct psc_box *box = &p->boxes[order[n]];
-    uint64_t at = 0;
+    uint64_t at = 0, align = p->aligns ? MAX(MAX(p->align, 1), p->aligns[order[n]]) : MAX(p->align, 1);
     for (bool moved = true; moved;) {
         moved = false;
-        for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t k = 0; k < p->box_n; k++) {
             const struct psc_box *other = &p->boxes[order[k]];
             uint64_t lo = offset[order[k]], hi = lo + psc_box_room(MAX(p->align, 1), other->bytes);
-            if (other->begin < box->end && box->begin < other->end && at < hi && lo < at + box->bytes) {
-                at = hi;
+            if ((k < n || is_fixed(p, order[k])) && other->begin < box->end && box->begin < other->end && at < hi &&
+                lo < at + psc_box_room(MAX(p->align, 1), box->bytes)) {
+                at = psc_box_room(align, hi);
                 moved = true;
             }
         }
@@ -109,10 +115,13 @@ static uint64_t lowest_place(const struct psc_offsets_problem *p, const uint32_t
 static uint64_t height_in_order(const struct psc_offsets_problem *p, const uint32_t *order)
 {
     uint64_t offset[8], height = 0;
+    for (uint32_t i = 0; i < p->box_n; i++)
+        offset[i] = is_fixed(p, i) ? p->fixed[i] : 0;
     for (uint32_t n = 0; n < p->box_n; n++) {
-        uint64_t at = lowest_place(p, order, n, offset);
-        offset[order[n]] = at;
-        height = MAX(height, at + psc_box_room(MAX(p->align, 1), p->boxes[order[n]].bytes));
+        uint32_t i = order[n];
+        if (!is_fixed(p, i))
+            offset[i] = lowest_place(p, order, n, offset);
+        height = MAX(height, offset[i] + psc_box_room(MAX(p->align, 1), p->boxes[i].bytes));
     }
     return height;
 }

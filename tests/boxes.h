@@ -18,7 +18,7 @@ struct boxes_shape {
 };
 struct psc_offsets_problem boxes_random(struct psc_arena *arena, uint64_t seed, const struct boxes_shape *shape);
 
-/* The lowest height there is, by trying every order of placing; at most 8 boxes of one space, all free. */
+/* The lowest height there is, by trying every order of placing; at most 8 boxes of one space. */
 uint64_t boxes_lowest(const struct psc_offsets_problem *p);
 /* The bound, step by step. */
 uint64_t boxes_bound(const struct psc_offsets_problem *p, uint32_t space);

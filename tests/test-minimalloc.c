@@ -307,6 +307,23 @@ static void test_oom(void)
 
 /* ---- the published instances ------------------------------------------------------------------------------------------------ */
 
+/* Inside the published capacity, and where its bound is known to be reached, at the bound; a fraction of a second each. */
+static void assert_fits(const struct psc_offsets_problem *p, uint64_t bound)
+{
+    struct psc_offsets_problem tight = *p;
+    struct psc_arena arena = {0};
+    struct psc_offsets packed;
+    struct psc_error error = {0};
+    tight.capacity = (const uint64_t[]){bound < 1000000 ? 1048576 : bound};
+    if (psc_offsets_pack(&arena, &tight, psc_packer_find("optimal"), NULL, &packed, &error) ||
+        psc_offsets_check(&tight, &packed, &error))
+        g_error("%s", error.text);
+    g_test_message("%" G_GUINT64_FORMAT " looks", packed.spaces[0].work);
+    g_assert_true(packed.spaces[0].fits);
+    g_assert_cmpstr(packed.spaces[0].by, ==, "search");
+    psc_arena_release(&arena);
+}
+
 static void test_published(void)
 {
     static const struct { const char *file; uint32_t boxes; uint64_t bound; } rows[] = {
@@ -328,6 +345,7 @@ static void test_published(void)
         g_assert_cmpuint(doc->phases[0].boxes->problem.box_n, ==, rows[k].boxes);
         g_assert_cmpuint(doc->phases[0].boxes->packed.spaces[0].bound, ==, rows[k].bound);
         g_assert_cmpint(psc_offsets_check(&doc->phases[0].boxes->problem, &doc->phases[0].boxes->packed, &error), ==, PSC_OK);
+        assert_fits(&doc->phases[0].boxes->problem, rows[k].bound);
         psc_doc_free(doc);
         g_free(path);
     }

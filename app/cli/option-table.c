@@ -345,7 +345,7 @@ static const struct cli_option table[] = {
     {"--capacity", "BYTES", PLANNING | IN(CLI_RUN), set_capacity, "a size such as 40MiB or 1048576",
      "arenas: refuse a plan that needs more of one backend"},
     {"--in-place", "WHETHER", PLANNING | IN(CLI_RUN), set_in_place, "yes or no", "arenas: write over dying operands; default yes"},
-    {"--work", "N", PLANNING | IN(CLI_RUN), set_work, "a number of search nodes", "optimal: how long to search, the same everywhere"},
+    {"--work", "N", PLANNING | IN(CLI_RUN), set_work, "a number of looks", "optimal: how long to search, the same everywhere"},
     {"--time", "MS", PLANNING | IN(CLI_RUN), set_time, "milliseconds", "optimal: stop searching after this processor time"},
     {"--fault", "NAME", PLANNING, set_fault, NULL, "plan with a historic defect; may be repeated"},
     {"--budget", "BYTES", PLANNING | IN(CLI_RUN), set_budget, "a size such as 40MiB or 31671296",

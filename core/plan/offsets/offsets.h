@@ -57,7 +57,8 @@ struct psc_offsets_problem {
     const uint32_t *by_begin, *by_end;
 };
 
-/* How hard to try. What is 0 is a default; work is counted in search nodes, the same on every machine. */
+/* How hard to try. What is 0 is a default; work is counted in looks at a section of time (search.h), about 0.1 us each
+ * and the same on every machine. */
 struct psc_offsets_budget {
     uint64_t work;             /* 0: PSC_OFFSETS_WORK */
     uint32_t milliseconds;     /* of processor time of this thread; 0: no limit but the work */
@@ -78,8 +79,8 @@ struct psc_offsets_space {
     uint32_t box_n;
     enum psc_proof proof;
     bool fits;              /* height <= capacity */
-    const char *by;         /* the strategy that found it: of `optimal` the rung of its ladder */
-    uint64_t work;          /* search nodes spent */
+    const char *by;         /* the strategy that found it: of `optimal` the rung of its ladder, or "search" */
+    uint64_t work;          /* spent */
 };
 struct psc_offsets {
     uint64_t *offset;               /* [box_n] bytes from the start of the box's space */

@@ -1,4 +1,6 @@
-/* The strategy `optimal`: a ladder of heuristics, each rung only when the one before has not reached the bound. */
+/* The strategy `optimal`: a ladder of heuristics, each rung only when the one before has not reached the bound, then the
+ * search (descend.h) with what is left of the budget. */
+#include "core/plan/offsets/descend.h"
 #include "core/plan/offsets/place.h"
 
 #include <string.h>
@@ -39,6 +41,44 @@ static bool is_done(const struct ladder *l)
     return l->height <= l->space->bound || l->height <= l->goal;
 }
 
+/* Turns by offset: in this order every box is put on what is there. */
+static bool number_turns(const struct ladder *l)
+{
+    uint32_t n = l->p->box_n;
+    struct psc_arena_mark mark = psc_arena_mark(l->scratch);
+    uint32_t *order = psc_arena_alloc(l->scratch, n, sizeof *order), *other = psc_arena_alloc(l->scratch, n, sizeof *other);
+    uint64_t *keys = l->next, *other_keys = psc_arena_alloc(l->scratch, n, sizeof *other_keys);
+    if (!order || !other || !other_keys)
+        return false;
+    for (uint32_t k = 0; k < n; k++) {
+        order[k] = l->p->by_begin[k];
+        keys[k] = l->offset[order[k]];
+    }
+    psc_sort_keys(keys, order, other_keys, other, n, false);
+    for (uint32_t k = 0; k < n; k++)
+        l->turn[order[k]] = k;
+    psc_arena_rewind(l->scratch, mark);
+    return true;
+}
+
+static enum psc_status search(const struct ladder *l, const struct psc_offsets_budget *budget)
+{
+    uint64_t work = budget->work, until = 0;
+    bool lower, proved;
+    enum psc_status status;
+    if (budget->milliseconds)
+        until = psc_search_clock() + budget->milliseconds * UINT64_C(1000000);
+    status = psc_descend(l->p, l->goal, &work, until, l->scratch, l->offset, &lower, &proved);
+    if (status)
+        return status;
+    l->space->work = budget->work - work;
+    l->space->proof = proved ? PSC_PROOF_SEARCH : PSC_PROOF_NONE;
+    if (!lower)
+        return PSC_OK;
+    l->space->by = "search";
+    return number_turns(l) ? PSC_OK : PSC_ERR_NOMEM;
+}
+
 enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint64_t goal,
                                  const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                                  uint32_t *turn, struct psc_offsets_space *space)
@@ -55,5 +95,5 @@ enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint
             return PSC_ERR_NOMEM;
         keep_if_lower(&l, rungs[k]);
     }
-    return PSC_OK;
+    return is_done(&l) ? PSC_OK : search(&l, budget);
 }
