@@ -20,5 +20,7 @@ char *spell(const struct outcome *out); /* "3 7 5 9"; free with g_free */
 /* The plan of a text; l is initialised. */
 struct psc_candela_plan *plan_text(struct psc_lazy *l, struct psc_arena *arena, const char *text,
                                    const struct psc_candela_options *options);
+/* Edges and up to 24 steps of every kind, at most 9 elements each; *state is walked. Returns the root. */
+uint32_t lazy_random(struct psc_lazy *l, uint64_t *state);
 
 #endif

@@ -150,13 +150,15 @@ static void test_report(void)
     struct psc_lazy l;
     struct psc_arena arena = {0};
     struct psc_candela_memory right, wrong;
-    const char *text = "t=matmul(ones(8,8),ones(8,8)); x=t*2; s=sum(x); u=matmul(ones(9,9),ones(9,9)); (view(s,1,1)+0)*sum(u)";
+    /* z overwrites x and frees y, an 8x8 of its own, which nobody notices on a step in place: it stands beside u's 81 */
+    const char *text = "e=ones(8,8); x=matmul(e,e); y=matmul(e,e); z=x+y; u=matmul(ones(9,9),ones(9,9)); r=sum(u)+sum(z)";
     struct psc_candela_options options = {0};
     struct psc_candela_plan *plan = plan_text(&l, &arena, text, &options);
     g_assert_cmpint(psc_candela_report(plan, &right, NULL), ==, PSC_OK);
     plan->options.faults = BIT(CL3);
     g_assert_cmpint(psc_candela_report(plan, &wrong, NULL), ==, PSC_OK);
-    g_assert_cmpuint(wrong.peak, >=, right.peak);
+    g_assert_cmpuint(right.peak, ==, 64 + 64);
+    g_assert_cmpuint(wrong.peak, ==, 64 + 1 + 81 + 1);
     g_assert_cmpuint(right.total, ==, wrong.total);
     psc_arena_release(&arena);
     psc_lazy_release(&l);
@@ -225,52 +227,6 @@ static void test_skeleton(void)
 
 /* ---- random expressions against direct evaluation ---------------------------------------------------------- */
 
-static uint32_t random_lazy(struct psc_lazy *l, uint64_t *state)
-{
-    float data[16];
-    uint64_t shape[2] = {1 + psc_random_next(state) % 3, 1 + psc_random_next(state) % 3};
-    for (int e = 0; e < 2; e++) {
-        for (int i = 0; i < 16; i++)
-            data[i] = (float)(psc_random_next(state) % 7) - 3;
-        psc_lazy_edge(l, NULL, 2, shape, data);
-    }
-    uint32_t steps = 2 + (uint32_t)(psc_random_next(state) % 24);
-    for (uint32_t i = 0; i < steps; i++) {
-        uint32_t n = (uint32_t)l->n, recent = n > 6 && psc_random_next(state) % 3 ? n - 6 : 0;
-        uint32_t x = recent + (uint32_t)(psc_random_next(state) % (n - recent)), y = (uint32_t)(psc_random_next(state) % n);
-        struct psc_layout at = l->nodes[x].layout;
-        struct psc_lazy_arg arg = {.rank = 2, .hi = at.rank ? at.shape[0] : 0};
-        switch (psc_random_next(state) % 11) {
-        case 0: psc_lazy_scalar(l, NULL, x, "+-"[psc_random_next(state) % 2], (float)(psc_random_next(state) % 4)); break;
-        case 1: psc_lazy_scalar(l, NULL, x, '*', -1); break;
-        case 2:
-        case 3:
-            if (psc_layout_same_shape(&at, &l->nodes[y].layout))
-                psc_lazy_binary(l, NULL, psc_random_next(state) % 2 ? PSC_LAZY_ADD : PSC_LAZY_SUB, x, y);
-            break;
-        case 4: psc_lazy_unary(l, NULL, PSC_LAZY_TRANSPOSE, x, NULL); break;
-        case 5: psc_lazy_unary(l, NULL, PSC_LAZY_NOOP, x, NULL); break;
-        case 6: psc_lazy_unary(l, NULL, PSC_LAZY_AS_CONTIGUOUS, x, NULL); break;
-        case 7: psc_lazy_cache(l, NULL, x); break;
-        case 8:
-            arg.shape[0] = 1;
-            arg.shape[1] = psc_layout_len(&at);
-            if (psc_layout_contiguous(&at))
-                psc_lazy_unary(l, NULL, PSC_LAZY_VIEW, x, &arg);
-            break;
-        case 9:
-            arg.lo = arg.hi > 1 ? psc_random_next(state) % 2 : 0;
-            if (at.rank)
-                psc_lazy_unary(l, NULL, PSC_LAZY_SLICE, x, &arg);
-            break;
-        default:
-            if (at.rank == 2 && l->nodes[y].layout.rank == 2 && at.shape[1] == l->nodes[y].layout.shape[0])
-                psc_lazy_matmul(l, NULL, x, y);
-        }
-    }
-    return (uint32_t)l->n - 1;
-}
-
 static void test_random(void)
 {
     static const enum psc_generation generations[] = {PSC_GEN_HARDENED, PSC_GEN_ARENA};
@@ -284,7 +240,7 @@ static void test_random(void)
         float **values;
         psc_lazy_init(&l);
         l.fuse = round % 2;
-        uint32_t root = random_lazy(&l, &state);
+        uint32_t root = lazy_random(&l, &state);
         g_assert_cmpint(psc_lazy_direct(&arena, &l, root, &values, &error), ==, PSC_OK);
         for (int again = 0; again < 2; again++) {
             struct psc_candela_options options = {.generation = generations[0]};

@@ -29,7 +29,7 @@ static const struct row rows[] = {
     {"a-cache", "cache(arange(4)+1)+0", 0, PSC_GEN_HARDENED, false, 0, NULL, NULL},
     {"b1", "a-(b+0)", BIT(B1), PSC_GEN_HARDENED, false, PSC_K1, "scalar2", "sub3"},
     {"b3", PACKER, BIT(B3), PSC_GEN_HARDENED, false, PSC_K2, "c", "s"},
-    {"b4", "n=noop(e); v=view(n,2,2); v*3", BIT(B4), PSC_GEN_HARDENED, false, PSC_K2, "node 1, which no step makes", "v"},
+    {"b4", "n=noop(e); v=view(n,2,2); v*3", BIT(B4), PSC_GEN_HARDENED, false, PSC_K2, "n, which no step makes", "v"},
     {"b5", "x=arange(4)+1; c=cache(x); r=c+0", BIT(B5), PSC_GEN_HARDENED, false, PSC_K5, "x", "r"},
     {"b9", "slice(arange(5),2,4)+1", BIT(B9), PSC_GEN_HARDENED, false, PSC_K3, "edge0", "scalar2"},
     {"b11", "t=a+b; u=t*2; r=u-t", BIT(B11), PSC_GEN_HARDENED, false, PSC_K5, "t", "r"},
@@ -40,7 +40,7 @@ static const struct row rows[] = {
     {"b18", "t=a+b; u=t*2; r=u-t", BIT(B18), PSC_GEN_HARDENED, false, PSC_K1, "t", "r"},
     {"b20", POWER, BIT(B20), PSC_GEN_ARENA, false, PSC_K5, "p", "q"},
     {"cl1", "x=transpose([[1,2],[3,4]]); d=cache(x); e=cache(x); k=as_contiguous(e); s=k+1; r=s+(d*1)", BIT(CL1), PSC_GEN_HARDENED,
-     false, PSC_K2, "node 3, which no step makes", "s"},
+     false, PSC_K2, "e, which no step makes", "s"},
 };
 
 struct checked {

@@ -43,6 +43,33 @@ def faults_are_found_and_go_wrong_as_documented():
 
 
 @test
+def check_names_the_cause_of_what_the_checker_cannot_see():
+    cases = [
+        ('b2', 'r = ones(4) - 3', 'K9', 'step 1, r gives 4 where -2 is right (element 0): it computes + where - is written.'),
+        ('b6', 't = a + b; r = t * 2', 'K10', 'it is the last to read t and could write over it'),
+        ('b7', 't = a + b; v = view(t, 4); r = t - v', 'K9', 'its other operand, v, lies in the same bytes'),
+        ('b8', 's = [[1,2,3],[4,5,6]] + zeros(2,3); t = transpose(s); r = t + 1', 'K9', 't is not packed'),
+        ('b10', 'r = matmul([[1, 2]], [[3], [4]])', 'K9', 'for a transposed one'),
+        ('b14', 't = transpose([[1,2],[3,4]]); n = noop(t); k = as_contiguous(n); r = k + n', 'K9', 'n stands for t, which itself'),
+        ('b17', 't = a + b; v = view(t, 2, 2); r = v * 2', 'K9', 't still holds them'),
+        ('cl2', 't = transpose(view(arange(6), 3, 2)); k = as_contiguous(t); v = transpose(t); r = v + transpose(k)', 'K9',
+         'it shows the bytes of k, which are packed, with the strides they had before'),
+        ('cl4', 't = a + b; v = view(t, 2, 2); w = view(t, 2, 2); m = matmul(w, w); u = v + m; r = sum(u)', 'K9',
+         'step 5 read it last, but it is given back only after step 6'),
+    ]
+    for fault, text, kind, words in cases:
+        answer = run('check', '--expr', text, '--fault', fault, '--json')
+        equal(answer.status, 1)
+        found = answer.json['findings']
+        equal([f['kind'] for f in found], [kind])
+        check(words in found[0]['text'], f'{fault}: {found[0]["text"]}')
+        equal(found[0]['confidence'], 'proved')
+        people = run('check', '--expr', text, '--fault', fault)
+        check(words in people.out and kind in people.out, people.out)
+        equal(run('check', '--expr', text).status, 0)
+
+
+@test
 def a_file_opens_as_a_document():
     path = lazy_file('# lazy 0.2 b3\n' + PACKER)
     equal(run('check', path).status, 1)

@@ -14,18 +14,21 @@ bool psc_lazy_file_is(const char *name, const char *bytes, size_t n)
 }
 
 /* "generation 0.2, faults b1 b3: 7 steps in 2 slots" */
-static const char *note(struct psc_arena *arena, const struct psc_candela_plan *plan, bool levels)
+static const char *note(struct psc_arena *arena, const struct psc_candela_kept *kept)
 {
+    const struct psc_candela_plan *plan = kept->plan;
     struct psc_text text = {0};
     const char *lead = ", faults ";
-    psc_text_addf(&text, "planned as candela plans, generation %s", psc_generation_name(plan->options.generation));
+    psc_text_addf(&text, "Planned as candela plans, generation %s", psc_generation_name(plan->options.generation));
     for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
         if (plan->options.faults & PSC_CANDELA_BIT(f)) {
             psc_text_addf(&text, "%s%s", lead, psc_candela_fault_name((enum psc_candela_fault)f));
             lead = " ";
         }
     psc_text_addf(&text, ": %u steps, leaves counted, in %u slot%s%s", plan->n, plan->slot_n, plan->slot_n == 1 ? "" : "s",
-                  levels ? ", those of one level beside each other" : "");
+                  kept->levels ? ", those of one level beside each other" : "");
+    if (!kept->verdict.executed)
+        psc_text_add(&text, "; not carried out to compare values: it would take too long");
     const char *ret = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
     psc_text_release(&text);
     return ret;
@@ -46,10 +49,12 @@ enum psc_status psc_lazy_file_load(struct psc_doc *doc, const char *words, const
         status = psc_candela_plan(&scratch, &script.lazy, script.root, &script.options, &plan, reterr);
     if (!status)
         status = psc_candela_lower(&doc->arena, plan, script.levels, &phase->story, reterr);
-    if (!status && !(phase->note = note(&doc->arena, plan, script.levels)))
-        status = psc_fail_nomem(reterr);
     if (!status)
         status = psc_candela_keep(&doc->arena, &script.lazy, script.root, plan, script.levels, &kept, reterr);
+    if (!status)
+        status = psc_candela_verify(&doc->arena, &script.lazy, script.root, plan, &kept->verdict, reterr);
+    if (!status && !(phase->note = note(&doc->arena, kept)))
+        status = psc_fail_nomem(reterr);
     if (!status) {
         phase->expression = kept;
         phase->kind = "expression";

@@ -20,10 +20,7 @@ struct executing {
 static enum psc_status mishap(struct executing *x, enum psc_mishap what, uint32_t id, const char *sentence)
 {
     const struct psc_candela_step *step = x->at < x->plan->n ? &x->plan->steps[x->at] : NULL;
-    const char *other = "another tensor";
-    for (uint32_t p = 0; p < x->plan->n; p++)
-        if (x->plan->steps[p].id == id)
-            other = x->plan->steps[p].name;
+    const char *other = id < x->plan->id_n ? x->plan->names[id] : "another tensor";
     *x->failure = (struct psc_candela_failure){what, x->at, id};
     return psc_fail(x->reterr, PSC_ERR_RUN, "step %u, %s: %s: %s (node %u)", x->at, step ? step->name : "the end", sentence,
                     other, id);
@@ -125,7 +122,7 @@ static enum psc_status carry_out(struct executing *x, const struct psc_candela_s
     case PSC_HOW_CACHE_HIT:
         put(x, step->id, share(step->cell->store), &step->cell->layout);
         return PSC_OK;
-    case PSC_HOW_ALLOCATE: return fresh(x, step, psc_store_new(step->len));
+    case PSC_HOW_ALLOCATE: return fresh(x, step, psc_store_new(step->len, x->how->heap));
     case PSC_HOW_REGION: return fresh(x, step, psc_store_part(x->arena, step->offset, step->len));
     case PSC_HOW_USE_SLOT: return use_slot(x, step);
     case PSC_HOW_IN_PLACE: return in_place(x, step);
@@ -161,7 +158,7 @@ static enum psc_status run_step(struct executing *x)
         step->cell->store = share(x->live[step->id].store);
     }
     if (watch && watch->after)
-        watch->after(watch->ctx, step, &x->live[step->id]);
+        watch->after(watch->ctx, step, x->inputs, &x->live[step->id]);
     for (uint32_t k = 0; k < step->dealloc_n; k++)
         drop(x, step->dealloc[k]);
     return PSC_OK;
@@ -176,7 +173,7 @@ static enum psc_status prepare(struct executing *x)
     x->live = psc_alloc0(plan->id_n, sizeof *x->live);
     x->inputs = psc_alloc((most + (size_t)1) * sizeof *x->inputs);
     if (plan->arena_len)
-        x->arena = psc_store_new(plan->arena_len);
+        x->arena = psc_store_new(plan->arena_len, x->how->heap);
     if (!x->live || !x->inputs || (plan->arena_len && !x->arena))
         return psc_fail_nomem(x->reterr);
     if (x->how->external_n != plan->external_n)

@@ -29,15 +29,17 @@ struct psc_candela_failure {
     enum psc_mishap mishap;
     uint32_t step, id;
 };
-struct psc_candela_watch { /* both may be NULL. inputs: of the step, in order */
+struct psc_candela_watch { /* both may be NULL. inputs: of the step, in order; after: those in place may be gone */
     void *ctx;
     void (*before)(void *ctx, const struct psc_candela_step *step, const struct psc_handle *inputs);
-    void (*after)(void *ctx, const struct psc_candela_step *step, const struct psc_handle *result);
+    void (*after)(void *ctx, const struct psc_candela_step *step, const struct psc_handle *inputs,
+                  const struct psc_handle *result);
 };
 struct psc_candela_run {
     const struct psc_handle *externals; /* for plan->externals, in their order */
     uint32_t external_n;
     const struct psc_candela_watch *watch; /* may be NULL */
+    struct psc_store_tally *heap;          /* elements that the run asks of the heap; may be NULL, zeroed before */
     bool dry;                              /* caches are read, not filled */
     uint32_t depth;
 };

@@ -51,7 +51,12 @@ static struct psc_candela_plan *copy_plan(struct psc_arena *arena, const struct 
     to->slots = copy(arena, from->slots, from->slot_n, sizeof *from->slots);
     to->aliases = copy(arena, from->aliases, from->alias_n, sizeof *from->aliases);
     to->externals = copy(arena, from->externals, from->external_n, sizeof *from->externals);
-    return to->slots && to->aliases && to->externals ? to : NULL;
+    to->external_layouts = copy(arena, from->external_layouts, from->external_n, sizeof *from->external_layouts);
+    const char **names = psc_arena_alloc(arena, from->id_n, sizeof *names);
+    for (uint32_t id = 0; names && id < from->id_n; id++)
+        names[id] = l->nodes[id].name;
+    to->names = names;
+    return to->slots && to->aliases && to->externals && to->external_layouts && names ? to : NULL;
 }
 
 enum psc_status psc_candela_keep(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,

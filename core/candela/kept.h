@@ -14,6 +14,7 @@
 
 #include "core/candela/plan.h"
 #include "core/candela/sort.h"
+#include "core/candela/verify.h"
 
 struct psc_candela_kept {
     struct psc_lazy lazy;
@@ -21,6 +22,7 @@ struct psc_candela_kept {
     const struct psc_candela_plan *plan;
     const struct psc_lazy_move *moves;
     uint32_t move_n;
+    struct psc_candela_verdict verdict;  /* filled in by who keeps it; else empty */
     bool levels;                         /* steps run beside each other where their dependencies allow */
 };
 /* The plan was made of this expression as it is now (caches that are filled since would be sorted otherwise). */

@@ -116,7 +116,9 @@ struct psc_candela_plan {
     uint32_t alias_n;
     uint32_t hop_n;         /* alias entries that led to another entry: 0 unless a rule is broken */
     const uint32_t *externals; /* ids of a skeleton's slots, as they were reached */
+    const struct psc_layout *external_layouts; /* of each */
     uint32_t external_n, id_n; /* ids are below id_n */
+    const char *const *names;  /* [id_n], for words only: also of what has no step */
 };
 
 /* What running the plan asks of the heap, the arena as one. */

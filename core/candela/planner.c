@@ -400,6 +400,19 @@ static enum psc_status make_room(struct work *w, struct psc_error *reterr)
     return PSC_OK;
 }
 
+static bool name_all(const struct work *w, struct psc_candela_plan *plan)
+{
+    const char **names = psc_arena_alloc(w->arena, w->l->n, sizeof *names);
+    struct psc_layout *layouts = psc_arena_alloc(w->arena, plan->external_n, sizeof *layouts);
+    for (size_t i = 0; names && i < w->l->n; i++)
+        names[i] = w->l->nodes[i].name;
+    for (uint32_t k = 0; layouts && k < plan->external_n; k++)
+        layouts[k] = w->l->nodes[plan->externals[k]].layout;
+    plan->names = names;
+    plan->external_layouts = layouts;
+    return names && layouts;
+}
+
 static enum psc_status assign(struct work *w, struct psc_candela_plan **ret, struct psc_error *reterr)
 {
     struct psc_candela_plan *plan = psc_arena_alloc0(w->arena, 1, sizeof *plan);
@@ -425,6 +438,8 @@ static enum psc_status assign(struct work *w, struct psc_candela_plan **ret, str
     plan->externals = w->claims.externals;
     plan->external_n = w->claims.external_n;
     plan->id_n = (uint32_t)w->l->n;
+    if (!name_all(w, plan))
+        return psc_fail_nomem(reterr);
     status = psc_candela_deps(w->arena, w->steps, plan, reterr);
     if (!status)
         *ret = plan;

@@ -8,11 +8,11 @@ static struct psc_store *make(float *at, uint64_t len, struct psc_store *home, v
 {
     struct psc_store *store = psc_alloc0(1, sizeof *store);
     if (store)
-        *store = (struct psc_store){at, block, len, 1, home};
+        *store = (struct psc_store){at, block, len, 1, home, NULL};
     return store;
 }
 
-struct psc_store *psc_store_new(uint64_t len)
+struct psc_store *psc_store_new(uint64_t len, struct psc_store_tally *tally)
 {
     uint64_t bytes;
     if (!psc_mul_u64(len, sizeof(float), &bytes) || !psc_add_u64(bytes, ALIGN, &bytes) || bytes > SIZE_MAX)
@@ -22,8 +22,15 @@ struct psc_store *psc_store_new(uint64_t len)
         return NULL;
     size_t past = (uintptr_t)block % ALIGN;
     struct psc_store *store = make((float *)(void *)(block + (past ? ALIGN - past : 0)), len, NULL, block);
-    if (!store)
+    if (!store) {
         psc_free(block);
+        return NULL;
+    }
+    store->tally = tally;
+    if (tally)
+        tally->live += len;
+    if (tally && tally->live > tally->peak)
+        tally->peak = tally->live;
     return store;
 }
 
@@ -44,6 +51,8 @@ void psc_store_unref(struct psc_store *store)
 {
     while (store && !--store->refs) {
         struct psc_store *home = store->home;
+        if (store->tally)
+            store->tally->live -= store->len;
         psc_free(store->block);
         psc_free(store);
         store = home;

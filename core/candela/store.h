@@ -8,19 +8,24 @@
 
 #include "core/candela/layout.h"
 
+struct psc_store_tally { /* of the stores made with it: elements alive, and at most */
+    uint64_t live, peak;
+};
 struct psc_store {
     float *at;              /* a multiple of 128 bytes when it is our own */
     void *block;            /* owned; NULL for what was borrowed or is part of a home */
     uint64_t len;           /* elements */
     uint32_t refs;
     struct psc_store *home; /* counted */
+    struct psc_store_tally *tally; /* of our own bytes; must outlive the store; or NULL */
 };
 struct psc_handle {
     struct psc_store *store; /* counted */
     struct psc_layout layout;
 };
 
-struct psc_store *psc_store_new(uint64_t len);                    /* NULL when out of memory; refs 1, not zeroed */
+/* NULL when out of memory; refs 1, not zeroed. tally may be NULL. */
+struct psc_store *psc_store_new(uint64_t len, struct psc_store_tally *tally);
 struct psc_store *psc_store_borrow(float *at, uint64_t len);      /* the caller's bytes */
 struct psc_store *psc_store_part(struct psc_store *home, uint64_t offset, uint64_t len);
 void psc_store_unref(struct psc_store *store);                    /* NULL is fine */

@@ -19,8 +19,10 @@ struct lowering {
     uint32_t *slot_owner;    /* [slot_n]: value that lies in it now */
     uint32_t arena, nowhere; /* buffers */
     uint64_t base;
+    uint32_t *step_of;       /* [id_n] */
     bool levels;
 };
+enum { NOWHERE = 4 }; /* bytes that are read where there are none: the smallest tensor */
 
 static bool faulty(const struct lowering *l, enum psc_candela_fault fault)
 {
@@ -67,15 +69,14 @@ static uint64_t bytes_of(const struct psc_layout *layout, uint64_t *ret_lo)
     return 4 * (hi - lo);
 }
 
-static void settle_filled(struct lowering *l, uint32_t id, uint32_t value, const char *name, const struct psc_layout *layout,
-                          bool is_cache)
+static void settle_filled(struct lowering *l, uint32_t id, uint32_t value, const char *what, const struct psc_layout *layout,
+                          enum psc_role role)
 {
     uint64_t lo, hi;
     char text[96];
     psc_layout_span(layout, &lo, &hi);
-    snprintf(text, sizeof text, "%s %.60s", is_cache ? "cache" : "edge", name);
-    l->spots[id] = (struct spot){value, value, add_buffer(l, text, is_cache ? PSC_ROLE_EXTERNAL : PSC_ROLE_INPUT, 4 * hi), 0,
-                                 *layout};
+    snprintf(text, sizeof text, "%s %.60s", what, l->plan->names[id]);
+    l->spots[id] = (struct spot){value, value, add_buffer(l, text, role, 4 * hi), 0, *layout};
 }
 
 /* Where each step's result lies, in order: ids are made once, and what comes later is not known earlier. */
@@ -84,8 +85,9 @@ static void settle_step(struct lowering *l, uint32_t p)
     const struct psc_candela_step *step = &l->plan->steps[p];
     struct spot *spot = &l->spots[step->id];
     if (is_filled(step->how)) {
-        settle_filled(l, step->id, p, step->name, step->cell && step->cell->store ? &step->cell->layout : &step->layout,
-                      step->how == PSC_HOW_CACHE_HIT);
+        bool kept = step->how == PSC_HOW_CACHE_HIT;
+        settle_filled(l, step->id, p, kept ? "cache" : "edge", kept && step->cell ? &step->cell->layout : &step->layout,
+                      kept ? PSC_ROLE_EXTERNAL : PSC_ROLE_INPUT);
     } else if (is_reference(step->how)) {
         const struct spot *from = &l->spots[step->inputs[step->operand]];
         *spot = *from;
@@ -149,21 +151,21 @@ static void add(struct lowering *l, struct psc_event event, uint32_t step)
 static struct psc_event read_nowhere(struct lowering *l, uint32_t p, uint32_t id)
 {
     struct psc_event event = psc_event_blank(PSC_EV_READ, (int32_t)p);
-    uint32_t value = PSC_NONE;
-    char text[64];
-    for (uint32_t q = 0; q < l->plan->n; q++)
-        if (l->plan->steps[q].id == id && !is_reference(l->plan->steps[q].how))
-            value = q;
+    uint32_t value = PSC_NONE, q = l->step_of[id];
+    char text[96];
+    if (q != PSC_NONE && !is_reference(l->plan->steps[q].how))
+        value = q;
     if (value == PSC_NONE) {
-        snprintf(text, sizeof text, "node %u, which no step makes", id);
-        struct psc_value missing = {.layer = -1, .node = PSC_NONE, .of = PSC_NONE, .bytes = 4, .name = text};
+        snprintf(text, sizeof text, q == PSC_NONE ? "%.60s, which no step makes" : "%.60s, which shows what is not there",
+                 l->plan->names[id]);
+        struct psc_value missing = {.layer = -1, .node = PSC_NONE, .of = PSC_NONE, .bytes = NOWHERE, .name = text};
         value = psc_story_add_value(l->story, &missing);
     }
     if (l->nowhere == PSC_NONE)
-        l->nowhere = add_buffer(l, "nowhere", PSC_ROLE_POOL, 4);
+        l->nowhere = add_buffer(l, "nowhere", PSC_ROLE_POOL, NOWHERE);
     event.value = value;
     event.buffer = l->nowhere;
-    event.hi = 4;
+    event.hi = NOWHERE;
     event.lane = 1;
     return event;
 }
@@ -306,9 +308,7 @@ void psc_candela_title(struct psc_text *out, const struct psc_candela_plan *plan
     }
     psc_text_addf(out, " = %s", step->how == PSC_HOW_BAKED ? "baked" : step->cell ? "cache" : psc_lazy_op_name(step->op));
     for (uint32_t k = 0; k < step->input_n; k++)
-        for (uint32_t p = 0; p < plan->n; p++)
-            if (plan->steps[p].id == step->inputs[k])
-                psc_text_addf(out, " %s", plan->steps[p].name);
+        psc_text_addf(out, " %s", plan->names[step->inputs[k]]);
     psc_text_addf(out, ": %s", psc_how_name(step->how));
     if (step->how == PSC_HOW_IN_PLACE)
         psc_text_addf(out, " of operand %u", step->operand);
@@ -321,11 +321,7 @@ static bool add_titles(struct lowering *l, struct psc_arena *scratch)
     bool fine = titles != NULL;
     for (uint32_t p = 0; fine && p < l->plan->n; p++) {
         psc_text_clear(&text);
-        /* looking a name up costs a pass: not for plans that nobody reads line by line */
-        if (l->plan->n <= 4096)
-            psc_candela_title(&text, l->plan, p);
-        else
-            psc_text_addf(&text, "%s: %s", l->plan->steps[p].name, psc_how_name(l->plan->steps[p].how));
+        psc_candela_title(&text, l->plan, p);
         titles[p] = text.failed ? NULL : psc_arena_strdup(scratch, psc_text_str(&text));
         fine = titles[p] != NULL;
     }
@@ -343,15 +339,18 @@ static bool lower(struct lowering *l, struct psc_arena *scratch)
     l->spots = psc_arena_alloc0(scratch, plan->id_n, sizeof *l->spots);
     l->slot_buffer = psc_arena_alloc(scratch, plan->slot_n, sizeof *l->slot_buffer);
     l->slot_owner = psc_arena_alloc(scratch, plan->slot_n, sizeof *l->slot_owner);
-    if (!made || !level || !l->spots || !l->slot_buffer || !l->slot_owner)
+    l->step_of = psc_arena_alloc(scratch, plan->id_n, sizeof *l->step_of);
+    if (!l->step_of || !made || !level || !l->spots || !l->slot_buffer || !l->slot_owner)
         return false;
     for (uint32_t id = 0; id < plan->id_n; id++)
-        l->spots[id].root = PSC_NONE;
+        l->spots[id].root = l->step_of[id] = PSC_NONE;
+    for (uint32_t p = 0; p < plan->n; p++)
+        l->step_of[plan->steps[p].id] = p;
     psc_story_add_lane(l->story, "host", PSC_BACKEND_NONE);
     psc_story_add_lane(l->story, "cpu", psc_story_add_backend(l->story, "cpu"));
     add_buffers(l);
     for (uint32_t k = 0; k < plan->external_n; k++)
-        settle_filled(l, plan->externals[k], plan->n + k, "input", &(struct psc_layout){0}, false);
+        settle_filled(l, plan->externals[k], plan->n + k, "input", &plan->external_layouts[k], PSC_ROLE_INPUT);
     for (uint32_t p = 0; p < plan->n; p++)
         settle_step(l, p);
     for (uint32_t p = 0; p < plan->n; p++) {
@@ -359,7 +358,11 @@ static bool lower(struct lowering *l, struct psc_arena *scratch)
         add_value(l, p, plan->steps[p].id == plan->root || p == l->spots[plan->root].root);
     }
     for (uint32_t k = 0; k < plan->external_n; k++) {
-        struct psc_value value = {.kind = PSC_VALUE_FILL, .layer = -1, .node = PSC_NONE, .of = PSC_NONE, .bytes = 4, .name = "input"};
+        struct psc_value value = {.kind = PSC_VALUE_FILL, .layer = -1, .node = PSC_NONE, .of = PSC_NONE,
+                                  .name = plan->names[plan->externals[k]]};
+        value.bytes = bytes_of(&plan->external_layouts[k], &value.offset);
+        value.bytes += value.offset;
+        value.offset = 0;
         psc_story_add_value(l->story, &value);
     }
     psc_story_set_order(l->story, plan->n, NULL, NULL, l->levels ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL,

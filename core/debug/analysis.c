@@ -1,6 +1,7 @@
 #include "core/debug/analysis.h"
 
 #include "core/base/mem.h"
+#include "core/debug/verdict.h"
 #include "core/plan/choice.h"
 
 #include <string.h>
@@ -149,7 +150,8 @@ static enum psc_status find_plan(struct psc_analysis *a, const struct psc_analys
     }
     if ((!options->replan || (!phase->graph && !phase->boxes)) && phase->story) {
         bool filed = a->packed && !strcmp(a->packer, "the file");
-        a->origin = filed ? "Boxes and offsets of the file"
+        a->origin = phase->expression ? phase->note
+                    : filed ? "Boxes and offsets of the file"
                     : phase->boxes ? "Boxes of the file, packed when it was opened" : "Events of the file";
         a->story = phase->story;
         a->plan = phase->plan;
@@ -195,6 +197,8 @@ static enum psc_status fill(struct psc_analysis *a, const struct psc_analysis_op
         status = psc_plan_lower(&a->arena, a->phase->graph, a->plan, &a->story, reterr);
     if (!status && a->story)
         status = psc_check_story(&a->arena, a->phase->graph, a->story, &a->check, reterr);
+    if (!status && a->story)
+        status = psc_verdict_findings(&a->arena, a->phase, a->story, &a->check, reterr);
     if (!status && a->story)
         status = psc_history_build(&a->arena, a->story, &a->history, reterr);
     if (!status && a->story)

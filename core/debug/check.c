@@ -8,17 +8,18 @@
 
 const char *psc_kind_name(enum psc_kind kind)
 {
-    static const char *const names[] = {"K?", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8"};
-    return names[kind >= PSC_K1 && kind <= PSC_K8 ? kind : 0];
+    static const char *const names[] = {"K?", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10"};
+    return names[kind >= PSC_K1 && kind <= PSC_K10 ? kind : 0];
 }
 
 const char *psc_kind_text(enum psc_kind kind)
 {
     static const char *const texts[] = {
         "clobber",         "early free",      "order mismatch", "lost before the walk", "hidden alias",
-        "unsafe in place", "lanes unordered", "size mistake",   "persistent misuse",
+        "unsafe in place", "lanes unordered", "size mistake",   "persistent misuse",    "wrong result",
+        "memory wasted",
     };
-    return texts[kind >= PSC_K1 && kind <= PSC_K8 ? kind : 0];
+    return texts[kind >= PSC_K1 && kind <= PSC_K10 ? kind : 0];
 }
 
 const char *psc_confidence_name(enum psc_confidence c)

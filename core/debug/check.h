@@ -19,6 +19,9 @@
  * made and is over before the next level begins. Of two nodes of a level that write the same bytes the victim is
  * the one that is listed first, unless only the other is ever read.
  *
+ * Two more kinds are not the checker's (core/debug/verdict.h): K9 a plan of a lazy expression that computes something else
+ * or cannot be carried out, K10 one that needs more memory than it must.
+ *
  * Kinds, first match decides: K7 too small or partly overlapping; K3 lost before the walk (fill); K8
  * persistent, caller-owned or staging memory pooled, or a cache cell read that holds no row; K6 lanes without order; K5 an op over its own operand
  * that another still reads, or that it may not overwrite; K4 bytes owned through a view the planner did not
@@ -29,7 +32,7 @@
 
 #include "core/event/event.h"
 
-enum psc_kind { PSC_K1 = 1, PSC_K2, PSC_K3, PSC_K4, PSC_K5, PSC_K6, PSC_K7, PSC_K8 };
+enum psc_kind { PSC_K1 = 1, PSC_K2, PSC_K3, PSC_K4, PSC_K5, PSC_K6, PSC_K7, PSC_K8, PSC_K9, PSC_K10 };
 enum psc_confidence { PSC_PROVED, PSC_CONFIRMED, PSC_POSSIBLE };
 enum psc_reader { PSC_READER_NODE, PSC_READER_EXPORT, PSC_READER_RERUN, PSC_READER_HOST };
 
@@ -46,6 +49,7 @@ struct psc_finding {
     int32_t read_position;               /* of the doomed read; n for export and rerun */
     int32_t victim_position;             /* where the victim was written; -1 filled */
     uint32_t write_event, read_event;    /* events of the story, PSC_NONE when there is none */
+    uint32_t detail;                     /* K9, K10: index into the wrongs of phase->expression */
     bool overlap_only;                   /* an op overlaps its own operand unlawfully; no read went wrong */
 };
 struct psc_check {

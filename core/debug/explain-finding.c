@@ -1,4 +1,5 @@
 #include "core/debug/explain-words.h"
+#include "core/debug/verdict.h"
 
 /* Everything a sentence about a finding needs. */
 struct telling {
@@ -194,7 +195,9 @@ void psc_explain_finding(struct psc_text *out, const struct psc_analysis *a, con
 {
     struct telling t = begin(out, a, f);
 
-    if (a->story->executor == PSC_EXEC_QUEUES && f->kind == PSC_K6 && t.write && t.read) {
+    if (f->kind == PSC_K9 || f->kind == PSC_K10)
+        psc_explain_wrong(out, a, f);
+    else if (a->story->executor == PSC_EXEC_QUEUES && f->kind == PSC_K6 && t.write && t.read) {
         say_race(&t);
     } else if (is_empty_cell(&t)) {
         say_empty_cell(&t);
@@ -205,10 +208,11 @@ void psc_explain_finding(struct psc_text *out, const struct psc_analysis *a, con
     } else if (f->overlap_only) {
         say_own_operand(&t);
     } else {
+        bool vanishes = t.write->kind == PSC_EV_GROW || t.write->kind == PSC_EV_EVICT || t.write->kind == PSC_EV_TRIM;
         say_writer(&t);
-        psc_text_add(out, " writes ");
+        psc_text_add(out, vanishes ? " takes " : " writes ");
         psc_say_bytes(out, f->hi - f->lo);
-        psc_text_add(out, " over ");
+        psc_text_add(out, vanishes ? " away from " : " over ");
         say_victim(&t);
         say_place(&t);
         say_need(&t);
@@ -294,6 +298,10 @@ void psc_explain_finding_more(struct psc_text *out, const struct psc_analysis *a
 {
     struct telling t = begin(out, a, f);
 
+    if (f->kind == PSC_K9 || f->kind == PSC_K10) {
+        psc_explain_wrong_more(out, a, f);
+        return;
+    }
     say_rule(&t);
     say_belief(&t);
     say_facts(&t);
