@@ -83,6 +83,8 @@ char *naive_lines_end(struct naive_lines *lines)
 struct byte {
     uint32_t writer; /* event, PSC_NONE when nobody wrote */
     uint32_t time;
+    gboolean carried;    /* a copy of a wrong byte: */
+    uint32_t victim, culprit;
 };
 struct naive {
     const struct psc_graph *g;
@@ -124,9 +126,9 @@ static void wrong(struct naive *n, uint32_t victim, uint32_t buffer, uint64_t by
                     writer == PSC_NONE ? PSC_NONE : n->s->events[writer].value, kind, reader);
 }
 
-/* One byte that `read` takes for byte `index` of value `root`. */
-static void look_at(struct naive *n, uint32_t root, uint32_t version, uint64_t index, uint32_t buffer, uint64_t byte,
-                    uint32_t read)
+/* One byte that `read` takes for byte `index` of value `root`. TRUE when it is another one; *ret_culprit: who wrote it. */
+static gboolean look_at(struct naive *n, uint32_t root, uint32_t version, uint64_t index, uint32_t buffer, uint64_t byte,
+                    uint32_t read, uint32_t *ret_culprit)
 {
     uint32_t w = n->bytes[buffer][byte].writer;
     gboolean region = n->s->values[root].kind == PSC_VALUE_REGION;
@@ -134,14 +136,20 @@ static void look_at(struct naive *n, uint32_t root, uint32_t version, uint64_t i
     if (w == PSC_NONE) {
         if (!region)
             wrong(n, root, buffer, byte, w, read);
-        return;
+        *ret_culprit = PSC_NONE;
+        return !region;
     }
     const struct psc_event *e = &n->s->events[w];
     gboolean right = e->value == root && (region || (e->version == version && byte - e->lo == index));
+    const struct byte *b = &n->bytes[buffer][byte];
+    *ret_culprit = w;
+    if (right && b->carried)
+        wrong(n, b->victim, buffer, byte, b->culprit, read);
     if (!right)
         wrong(n, root, buffer, byte, w, read);
     else if (e->kind == PSC_EV_ENQUEUE && !n->waited[w] && n->s->executor == PSC_EXEC_SERIAL)
         wrong(n, root, buffer, byte, PSC_NONE, read);
+    return !right;
 }
 
 static void read_event(struct naive *n, uint32_t i)
@@ -152,8 +160,9 @@ static void read_event(struct naive *n, uint32_t i)
 
     if (n->first_read[root] == PSC_NONE)
         n->first_read[root] = i;
+    uint32_t culprit;
     for (uint64_t byte = e->lo; byte < e->hi; byte++)
-        look_at(n, root, e->version, byte - e->lo + (v->is_view ? v->offset : 0), e->buffer, byte, i);
+        look_at(n, root, e->version, byte - e->lo + (v->is_view ? v->offset : 0), e->buffer, byte, i, &culprit);
 }
 
 /* ---- an op over its own operands ----------------------------------------------------------------------------- */
@@ -253,7 +262,7 @@ static void write_event(struct naive *n, uint32_t i)
     n->queued[i] = n->time;
     n->last[e->value] = i;
     for (uint64_t byte = e->lo; byte < e->hi; byte++) {
-        n->bytes[e->buffer][byte] = (struct byte){i, n->time};
+        n->bytes[e->buffer][byte] = (struct byte){i, n->time, FALSE, 0, 0};
         if (byte >= n->s->buffers[e->buffer].bytes)
             naive_lines_add(n->lines, e->value, e->buffer, byte, byte + 1, e->value, "node", PSC_NONE);
     }
@@ -261,16 +270,27 @@ static void write_event(struct naive *n, uint32_t i)
 
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
+/* Its bytes are written, and those that were wrong stay so. */
 static void enqueue_event(struct naive *n, uint32_t i)
 {
+    const struct psc_event *q = &n->s->events[i];
+    uint32_t *culprits = g_new(uint32_t, n->s->values[q->peer].bytes + 1);
+    gboolean *bad = g_new0(gboolean, n->s->values[q->peer].bytes + 1);
+
     const struct psc_event *e = &n->s->events[i];
     const struct psc_value *v = &n->s->values[e->peer];
     uint32_t root = owner(n->s, e->peer), w = n->last[root];
 
     for (uint64_t k = 0; w != PSC_NONE && k < v->bytes; k++) {
         uint64_t index = k + (v->is_view ? v->offset : 0);
-        look_at(n, root, n->s->events[w].version, index, n->s->events[w].buffer, n->s->events[w].lo + index, i);
+        bad[k] = look_at(n, root, n->s->events[w].version, index, n->s->events[w].buffer, n->s->events[w].lo + index, i, &culprits[k]);
     }
+    write_event(n, i);
+    for (uint64_t k = 0; k < v->bytes && k < e->hi - e->lo; k++)
+        if (bad[k])
+            n->bytes[e->buffer][e->lo + k] = (struct byte){i, n->time, TRUE, root, culprits[k]};
+    g_free(culprits);
+    g_free(bad);
 }
 
 static void wait_event(struct naive *n, uint32_t i)
@@ -304,7 +324,6 @@ static void event(struct naive *n, uint32_t i)
         break;
     case PSC_EV_ENQUEUE:
         enqueue_event(n, i);
-        write_event(n, i);
         break;
     case PSC_EV_WAIT:
         wait_event(n, i);
@@ -434,7 +453,7 @@ char *naive_check(const struct psc_graph *graph, const struct psc_story *s)
         }
         n.bytes[b] = g_new(struct byte, size + 1);
         for (uint64_t byte = 0; byte < size; byte++)
-            n.bytes[b][byte] = (struct byte){PSC_NONE, 0};
+            n.bytes[b][byte] = (struct byte){PSC_NONE, 0, FALSE, 0, 0};
     }
     replay(&n);
     for (uint32_t b = 0; b < s->buffer_n; b++)

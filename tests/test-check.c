@@ -1,6 +1,9 @@
 #include "core/debug/check.h"
+#include "tests/naive-check.h"
 #include "tests/stories.h"
 #include "tests/util.h"
+
+#include <string.h>
 
 struct fixture {
     struct psc_arena arena;
@@ -393,6 +396,72 @@ static void test_copies(void)
     }
 }
 
+/* x; t = scale x; u = scale x, whose last `over` bytes of t's are taken; t copied to b3; p, q and o read the copy. */
+static char *copied_late(uint64_t over)
+{
+    struct scene s;
+    struct psc_story *story;
+    struct psc_error err = {0};
+    psc_node readers[3];
+
+    scene_begin(&s);
+    psc_node x = psc_builder_input(s.nodes, "x", PSC_F32, 4, 1);
+    psc_node t = psc_builder_unary(s.nodes, "t", PSC_OP_SCALE, x);
+    psc_node u = psc_builder_unary(s.nodes, "u", PSC_OP_SCALE, x);
+    readers[0] = psc_builder_unary(s.nodes, "p", PSC_OP_SCALE, t);
+    readers[1] = psc_builder_unary(s.nodes, "q", PSC_OP_SCALE, t);
+    readers[2] = psc_builder_binary(s.nodes, "o", PSC_OP_ADD, t, u);
+    scene_graph(&s);
+    struct psc_value v = {.kind = PSC_VALUE_STAGING, .layer = -1, .node = t, .of = s.values[t], .bytes = 16, .name = "copy"};
+    uint32_t staged = psc_story_add_value(s.b, &v);
+    add(&s, PSC_EV_FILL, -1, s.values[x], 0, 0, 16, PSC_NONE, 0);
+    add(&s, PSC_EV_READ, 1, s.values[x], 0, 0, 16, t, 0);
+    add(&s, PSC_EV_WRITE, 1, s.values[t], 1, 0, 16, t, 0);
+    add(&s, PSC_EV_READ, 2, s.values[x], 0, 0, 16, u, 0);
+    add(&s, PSC_EV_WRITE, 2, s.values[u], 1, 16 - over, 32 - over, u, 0);
+    struct psc_event q = psc_event_blank(PSC_EV_ENQUEUE, 3);
+    q.value = staged;
+    q.peer = s.values[t];
+    q.buffer = 3;
+    q.hi = 16;
+    struct psc_event w = psc_event_blank(PSC_EV_WAIT, 3);
+    w.peer = psc_story_add_event(s.b, &q);
+    w.node = readers[0];
+    psc_story_add_event(s.b, &w);
+    for (int k = 0; k < 3; k++) {
+        add(&s, PSC_EV_READ, 3 + k, staged, 3, 0, 16, readers[k], 0);
+        if (k == 2)
+            add(&s, PSC_EV_READ, 5, s.values[u], 1, 16 - over, 32 - over, readers[k], 1);
+        add(&s, PSC_EV_WRITE, 3 + k, s.values[readers[k]], 4 + (uint32_t)k, 0, 16, readers[k], 0);
+    }
+    psc_story_set_order(s.b, 6, NULL, NULL, PSC_EXEC_SERIAL, NULL, true);
+    g_assert_cmpint(psc_story_builder_finish(s.b, &s.arena, &story, &err), ==, PSC_OK);
+    char *text = verdict(s.graph, story), *naive = naive_check(s.graph, story);
+    unsigned lines = 0;
+    for (const char *at = naive; (at = strchr(at, '\n')); at++)
+        lines++;
+    g_assert_cmpuint(lines, ==, over ? 3 : 0);
+    g_free(naive);
+    psc_story_builder_free(s.b);
+    psc_arena_release(&s.arena);
+    return text;
+}
+
+/* Wrong bytes that were copied are wrong for all who read the copy, and named by the copy's place. */
+static void test_copies_of_wrong_bytes(void)
+{
+    static const struct { uint64_t over; const char *expected; } cases[] = {
+        {0, ""},
+        {4, "K7 t u p [12,16)\nK7 t u q [12,16)\nK7 t u o [12,16)"},
+        {16, "K1 t u p [0,16)\nK1 t u q [0,16)\nK1 t u o [0,16)"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *text = copied_late(cases[i].over);
+        g_assert_cmpstr(text, ==, cases[i].expected);
+        g_free(text);
+    }
+}
+
 /* Each write is compared with the reads of its position, so a story may not have too many of both. */
 static void test_many_writes(void)
 {
@@ -456,6 +525,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/check/views/only-the-window-counts", test_views);
     g_test_add_func("/core/check/concat/in-place-only-when-contiguous", test_concat);
     g_test_add_func("/core/check/copies/pending-until-waited-for", test_copies);
+    g_test_add_func("/core/check/copies/pending-until-waited-for-of-wrong-bytes", test_copies_of_wrong_bytes);
     g_test_add_func("/core/check/a-position-writes-at-most-1024-times", test_many_writes);
     g_test_add_func("/core/check/oom", test_oom);
     return g_test_run();

@@ -275,6 +275,30 @@ def a_fault_changes_exactly_what_the_checker_said():
     equal(compared, 7)
 
 
+@test
+def every_reader_of_a_copy_of_wrong_bytes_is_named():
+    """The bytes of h are given away before they are copied to the device: three nodes there read the copy."""
+    where = save(graph('''
+        0 x input 4
+        1 w input 4
+        2 h add 4 < 0 1
+        3 n mul 4 < 2 1
+        4 a add 4 < 3 1
+        5 late mul 4 < 2 2 backend=metal
+        6 later add 4 < 2 2 backend=metal
+        7 last silu 4 < 2 backend=metal
+        8 o add 4 < 4 5 backend=metal
+    ''', [5, 6, 7, 8]))
+    values = dict(x=[1, 2, 3, 4], w=[2] * 4)
+    phase = recorded(where, values, '--fault', 'l1')
+    found = run('check', path('trace.json'), '--json').json['findings']
+    readers = {b[0] for b in phase['steps'][0]['planscope']['breaks']}
+    equal(readers, {5, 6, 7}, 'by hashes')
+    equal({f['reader'] for f in found}, readers, 'by the checker')
+    equal({(f['victim'], f['writer'], f['bytes'][1] - f['bytes'][0]) for f in found}, {(2, 4, 16)})
+    equal({f['reader'] for f in run('check', where, '--fault', 'l1', '--json').json['findings']}, readers, 'before the run')
+
+
 # ---- the cases of public bug reports ------------------------------------------------------------------------------------
 
 def sidecars():

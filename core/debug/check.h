@@ -9,6 +9,8 @@
  *     story  ... write s b2 [0,16)   write u b2 [0,16)   read s b2 [0,16) by o
  *     finds  victim s, writer u, reader o, bytes [0,16) of b2, K1
  *
+ * A copy between backends carries what is wrong in it: each of its readers is named, not only the one it is queued for.
+ *
  * Also looked for, even when no read goes wrong: an op that overlaps an operand of its own otherwise than
  * its op allows (a concat all of whose operands lie at their places moves nothing and is fine); a write past
  * the end of its buffer (then there is no reader); nodes of one dependency level that touch the same bytes

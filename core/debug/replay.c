@@ -165,12 +165,40 @@ static bool untouched(const struct psc_replay *r, uint32_t w, uint32_t value, ui
     const struct psc_event *e = w == PSC_NONE ? NULL : &r->story->events[r->shadow.writes[w].event];
 
     return e && e->value == value && e->buffer == buffer && e->lo == lo && e->hi == hi && e->version == version &&
-           !r->pending[w] && psc_shadow_intact(&r->shadow, w);
+           !r->pending[w] && r->carries[w] == PSC_NONE && psc_shadow_intact(&r->shadow, w);
 }
 
-/* Looks at the bytes [lo, hi) that event `read` takes for `value`. */
+/* Bytes [lo, hi) of what a copy takes are wrong; `into` is its write. */
+static enum psc_status carry(struct psc_replay *r, uint32_t into, uint32_t victim, uint32_t write, uint64_t lo, uint64_t hi,
+                             struct psc_suspect facts, struct psc_error *reterr)
+{
+    if (!psc_grow(&r->carried, r->carried_n + 1, &r->carried_cap, sizeof *r->carried))
+        return psc_fail_nomem(reterr);
+    r->carried[r->carried_n] = (struct psc_carried){facts, victim, write, lo, hi, r->carries[into]};
+    r->carries[into] = (uint32_t)r->carried_n++;
+    return PSC_OK;
+}
+
+/* Event `read` takes bytes [lo, hi) of a buffer that copy w left there: what was wrong in them when they were copied? */
+static enum psc_status look_carried(struct psc_replay *r, uint32_t w, uint32_t read, uint64_t lo, uint64_t hi, bool *wrong,
+                                    struct psc_error *reterr)
+{
+    uint64_t base = r->story->events[r->shadow.writes[w].event].lo;
+    enum psc_status status = PSC_OK;
+    for (uint32_t k = r->carries[w]; !status && k != PSC_NONE; k = r->carried[k].next) {
+        struct psc_carried c = r->carried[k];
+        uint64_t from = base + c.lo > lo ? base + c.lo : lo, to = base + c.hi < hi ? base + c.hi : hi;
+        if (from >= to)
+            continue;
+        *wrong = true;
+        status = psc_replay_report(r, c.victim, c.write, read, from, to, c.facts, reterr);
+    }
+    return status;
+}
+
+/* Looks at the bytes [lo, hi) that event `read` takes for `value`. into: the write of the copy that it is, or PSC_NONE. */
 static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value, uint32_t buffer, uint64_t lo,
-                            uint64_t hi, uint32_t version, struct psc_error *reterr)
+                            uint64_t hi, uint32_t version, uint32_t into, struct psc_error *reterr)
 {
     const struct psc_story *story = r->story;
     const struct psc_event *e = &story->events[read];
@@ -186,6 +214,9 @@ static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value,
         uint32_t w = run.write;
         uint32_t write = w == PSC_NONE ? PSC_NONE : r->shadow.writes[w].event;
         if (holds(r, w, value, lo, version)) {
+            enum psc_status status = w == PSC_NONE ? PSC_OK : look_carried(r, w, read, run.lo, run.hi, &wrong, reterr);
+            if (status)
+                return status;
             if (w == PSC_NONE || !r->pending[w])
                 continue;
             facts.async = true; /* the copy is still on its way */
@@ -199,6 +230,8 @@ static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value,
         }
         wrong = true;
         enum psc_status status = psc_replay_report(r, root, write, read, run.lo, run.hi, facts, reterr);
+        if (!status && into != PSC_NONE)
+            status = carry(r, into, root, write, run.lo - lo, run.hi - lo, facts, reterr);
         if (status)
             return status;
         if (r->suspect_n >= PSC_FINDINGS_MAX)
@@ -226,7 +259,7 @@ static bool where(const struct psc_replay *r, uint32_t value, uint32_t *ret_buff
 }
 
 /* The source of a copy must be right when the copy is queued. */
-static enum psc_status look_source(struct psc_replay *r, uint32_t event, struct psc_error *reterr)
+static enum psc_status look_source(struct psc_replay *r, uint32_t event, uint32_t w, struct psc_error *reterr)
 {
     const struct psc_event *e = &r->story->events[event];
     uint32_t buffer, version;
@@ -234,7 +267,7 @@ static enum psc_status look_source(struct psc_replay *r, uint32_t event, struct 
 
     if (e->peer == PSC_NONE || e->peer >= r->story->value_n || !where(r, e->peer, &buffer, &lo, &hi, &version))
         return PSC_OK;
-    return look(r, event, e->peer, buffer, lo, hi, version, reterr);
+    return look(r, event, e->peer, buffer, lo, hi, version, e->buffer == PSC_NONE ? PSC_NONE : w, reterr);
 }
 
 /* ---- writes ---------------------------------------------------------------------------------------- */
@@ -413,7 +446,7 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
                 break;
             if (r->first_read && r->first_read[psc_replay_root(story, e->value)] == PSC_NONE)
                 r->first_read[psc_replay_root(story, e->value)] = i;
-            status = look(r, i, e->value, e->buffer, e->lo, e->hi, e->version, reterr);
+            status = look(r, i, e->value, e->buffer, e->lo, e->hi, e->version, PSC_NONE, reterr);
             break;
         case PSC_EV_WRITE:
         case PSC_EV_ROWS_WRITE:
@@ -422,7 +455,7 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
             break;
         case PSC_EV_ENQUEUE:
         case PSC_EV_COPY:
-            status = look_source(r, i, reterr);
+            status = look_source(r, i, w, reterr);
             if (e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE && !by_levels(story))
                 r->pending[w] = 1;
             break;
@@ -545,8 +578,10 @@ static enum psc_status prepare(struct psc_replay *r, struct psc_error *reterr)
     r->last_write = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->last_write);
     r->when = psc_arena_alloc0(&r->scratch, r->shadow.write_n, sizeof *r->when);
     r->pending = psc_arena_alloc0(&r->scratch, r->shadow.write_n, sizeof *r->pending);
-    if (!r->last_write || !r->when || !r->pending)
+    r->carries = psc_arena_alloc(&r->scratch, r->shadow.write_n, sizeof *r->carries);
+    if (!r->last_write || !r->when || !r->pending || !r->carries)
         return psc_fail_nomem(reterr);
+    memset(r->carries, 0xff, (size_t)r->shadow.write_n * sizeof *r->carries);
     memset(r->last_write, 0xff, (size_t)story->value_n * sizeof *r->last_write);
     if (by_levels(story)) {
         r->first_read = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->first_read);
@@ -581,6 +616,7 @@ void psc_replay_release(struct psc_replay *r)
 {
     psc_arena_release(&r->scratch);
     psc_free(r->suspects);
+    psc_free(r->carried);
     psc_map_release(&r->seen);
     memset(r, 0, sizeof *r);
 }

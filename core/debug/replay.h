@@ -24,6 +24,14 @@ struct psc_suspect {
     bool written_later;    /* read before it was written at all */
 };
 
+/* Bytes that were wrong already when a copy was queued: whoever reads the copy reads them. */
+struct psc_carried {
+    struct psc_suspect facts;
+    uint32_t victim, write; /* root value; event, PSC_NONE */
+    uint64_t lo, hi;        /* of the copy */
+    uint32_t next;          /* of the same copy, or PSC_NONE */
+};
+
 struct psc_replay {
     const struct psc_graph *graph; /* may be NULL */
     const struct psc_story *story;
@@ -33,6 +41,9 @@ struct psc_replay {
     uint32_t *first_read;  /* of each value: event, level executor only */
     uint32_t *when;        /* of each write: its turn in the replay */
     uint8_t *pending;      /* of each write: a queued copy that nobody waited for */
+    uint32_t *carries;     /* of each write: a queued copy of wrong bytes: first of `carried`, or PSC_NONE */
+    struct psc_carried *carried; /* owned */
+    size_t carried_n, carried_cap;
     uint32_t clock;
     uint32_t *place;       /* of each node in the executed order; NULL = identity */
     uint32_t *believed;    /* of each node in the planner's order, or NULL */
