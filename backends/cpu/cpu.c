@@ -116,6 +116,11 @@ static enum psc_status load_weight(struct psc_backend *b, const struct psc_weigh
 
 /* ---- the queue: nothing waits ---------------------------------------------------------------- */
 
+static uint64_t cpu_workspace(struct psc_backend *b, const struct psc_call *call)
+{
+    return psc_cpu_exec_workspace(&b->exec, call);
+}
+
 static enum psc_status launch(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr)
 {
     enum psc_status status = psc_cpu_exec_prepare(&b->exec, call, reterr);
@@ -202,6 +207,7 @@ const struct psc_backend_api psc_backend_cpu = {
     .read = read_bytes,
     .fill = fill,
     .load_weight = load_weight,
+    .workspace = cpu_workspace,
     .launch = launch,
     .probe = probe,
     .move = move,

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LINE 64u
+
 static const struct psc_cpu_op *const the_ops[PSC_OP_N] = {
     [PSC_OP_GET_ROWS] = &psc_cpu_get_rows,
     [PSC_OP_RMS_NORM] = &psc_cpu_rms_norm,
@@ -228,6 +230,26 @@ static bool is_idle(const struct psc_call *call)
            (!call->out.bytes && !psc_op_info(call->op)->is_kv);
 }
 
+uint64_t psc_cpu_exec_workspace(const struct psc_cpu_exec *exec, const struct psc_call *call)
+{
+    const struct psc_cpu_op *op = (unsigned)call->op < PSC_OP_N && !is_idle(call) ? the_ops[call->op] : NULL;
+    struct psc_cpu_plan plan = {.exec = exec};
+    if (!op || !call->out.at || (op->check && op->check(call, &plan, NULL)) || need_snapshots(call, &plan, NULL))
+        return 0;
+    return plan.needs.temp && plan.needs.temp <= UINT64_MAX - LINE ? plan.needs.temp + LINE - 1 : 0;
+}
+
+/* Of a workspace that was given: from the first line in it. */
+static uint64_t workspace_skip(const struct psc_call *call)
+{
+    return (LINE - call->workspace % LINE) % LINE;
+}
+
+static uint64_t workspace_room(const struct psc_call *call)
+{
+    return call->workspace_bytes > workspace_skip(call) ? call->workspace_bytes - workspace_skip(call) : 0;
+}
+
 enum psc_status psc_cpu_exec_prepare(struct psc_cpu_exec *exec, const struct psc_call *call, struct psc_error *reterr)
 {
     if (is_idle(call))
@@ -241,6 +263,11 @@ enum psc_status psc_cpu_exec_prepare(struct psc_cpu_exec *exec, const struct psc
     enum psc_status status = op->check ? op->check(call, &plan, reterr) : PSC_OK;
     if (status == PSC_OK)
         status = need_snapshots(call, &plan, reterr);
+    if (status == PSC_OK && call->workspace && plan.needs.temp > workspace_room(call))
+        return psc_cpu_refuse(call, reterr, PSC_ERR_USAGE, "its workspace has %" PRIu64 " bytes, it needs %" PRIu64,
+                              call->workspace_bytes, plan.needs.temp);
+    if (call->workspace)
+        plan.needs.temp = 0;
     if (status == PSC_OK && plan.angle_tokens)
         status = psc_cpu_angles_reserve(&exec->angles, plan.angle_tokens, plan.angle_hd, reterr);
     if (status == PSC_OK)
@@ -291,9 +318,17 @@ enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_cal
     enum psc_status status = op->data ? op->data(&run, reterr) : PSC_OK;
     if (status)
         return status;
+    unsigned char *own = exec->scratch.temp;
+    uint64_t own_cap = exec->scratch.temp_cap;
+    if (call->workspace) {
+        exec->scratch.temp = (unsigned char *)(uintptr_t)(call->workspace + workspace_skip(call));
+        exec->scratch.temp_cap = workspace_room(call);
+    }
     psc_cpu_scratch_begin(&exec->scratch);
     run.in = take_snapshots(exec, call);
     op->run(&run);
+    exec->scratch.temp = own;
+    exec->scratch.temp_cap = own_cap;
     tell_scratch(exec, call);
     return lost.any ? strayed(call, &lost, reterr) : PSC_OK;
 }

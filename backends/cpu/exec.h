@@ -44,6 +44,8 @@ void psc_cpu_exec_close(struct psc_cpu_exec *exec); /* {0} is fine */
 
 enum psc_status psc_cpu_exec_prepare(struct psc_cpu_exec *exec, const struct psc_call *call,
                                      struct psc_error *reterr) PSC_MUST_CHECK;
+/* Bytes of scratch that the call needs, room to align it included; 0: none, or the call is wrong. */
+uint64_t psc_cpu_exec_workspace(const struct psc_cpu_exec *exec, const struct psc_call *call);
 /* Prepared since the scratch was made, by this exec. */
 enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_call *call,
                                  struct psc_error *reterr) PSC_MUST_CHECK;

@@ -6,7 +6,7 @@
 
 enum psc_status psc_arena_story_init(struct psc_arena_story *t, struct psc_error *reterr)
 {
-    *t = (struct psc_arena_story){.builder = psc_story_builder_new(), .value = PSC_NONE, .last = PSC_NONE, .node = PSC_NONE,
+    *t = (struct psc_arena_story){.builder = psc_story_builder_new(), .value = PSC_NONE, .last = PSC_NONE, .why = PSC_NONE, .node = PSC_NONE,
                                   .event_max = UINT32_MAX};
     if (!t->builder)
         return psc_fail_nomem(reterr);
@@ -27,7 +27,7 @@ void psc_arena_story_release(struct psc_arena_story *t)
 
 void psc_arena_story_begin(struct psc_arena_story *t)
 {
-    t->value = PSC_NONE;
+    t->value = t->why = PSC_NONE;
     if (!psc_grow(&t->titles, t->title_n + 1, &t->title_cap, sizeof *t->titles))
         t->failed = true;
     else
@@ -53,7 +53,7 @@ static void know(struct psc_arena_story *t, uint64_t number, uint32_t home, uint
         t->buffers[t->buffer_n++] = (struct psc_arena_story_buffer){0};
     struct psc_arena_story_buffer *b = &t->buffers[number];
     if (!b->seen)
-        *b = (struct psc_arena_story_buffer){.home = home, .seen = true};
+        *b = (struct psc_arena_story_buffer){.home = home, .value = PSC_NONE, .freed = PSC_NONE, .seen = true};
     if (bytes > b->bytes)
         b->bytes = bytes;
 }
@@ -127,18 +127,26 @@ void psc_arena_story_sink(void *story, struct psc_depot *store, const struct psc
     if (e->kind == PSC_EV_CLEAR || e->kind == PSC_EV_REFUSE || t->title_n == 0)
         return; /* whoever asked tells it, once for both arenas */
     know(t, e->buffer, psc_depot_options(store)->kind, e->capacity);
-    to.value = whole ? PSC_NONE : t->value;
+    if (t->failed)
+        return;
+    struct psc_arena_story_buffer *buffer = &t->buffers[e->buffer];
+    to.value = whole ? PSC_NONE : t->value != PSC_NONE ? t->value : buffer->value;
     to.version = e->kind == PSC_EV_EXPORT ? t->version : 0;
     to.buffer = (uint32_t)e->buffer;
     to.generation = e->generation;
     to.hi = whole ? e->capacity : e->bytes;
-    to.cause = e->kind == PSC_EV_EVICT ? t->last : PSC_NONE;
+    if (e->kind == PSC_EV_ALLOC || e->kind == PSC_EV_GROW)
+        to.cause = buffer->freed;
+    else
+        to.cause = e->kind == PSC_EV_EVICT ? t->last : t->why;
     to.slot = e->slot;
     to.owner = (uint8_t)e->owner;
     to.holders = e->holders < UINT16_MAX ? (uint16_t)e->holders : UINT16_MAX;
     at = add(t, to);
+    if (e->kind == PSC_EV_ALLOC)
+        t->buffers[e->buffer].value = to.value;
     if (e->kind == PSC_EV_RELEASE || e->kind == PSC_EV_DROP)
-        t->last = at;
+        t->last = t->buffers[e->buffer].freed = at;
 }
 
 static void add_buffers(struct psc_arena_story *t)

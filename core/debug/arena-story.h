@@ -2,7 +2,8 @@
  *
  * A position is a step of whoever uses the arenas: an operation of a script, a node of a run. The arenas' own events come
  * in through psc_arena_story_sink; writes, reads and exports are added by the one who makes them, and both belong to the
- * value named last.
+ * value named last, or, when none is named, to the one that the block was given out for. The cause of an allocation is the
+ * event that set its block free, of an eviction the return that was too much, of the rest what `why` says.
  *
  *     position 4 "alloc y2"     grow, alloc   from the sink
  *                               write         psc_arena_story_add
@@ -15,7 +16,12 @@
 
 #include "core/plan/arena-depot.h"
 
-struct psc_arena_story_buffer { uint64_t bytes; uint32_t home; bool seen; }; /* home: a store kind, or PSC_ARENA_CALLER */
+struct psc_arena_story_buffer {
+    uint64_t bytes;
+    uint32_t home;         /* a store kind, or PSC_ARENA_CALLER */
+    uint32_t value, freed; /* the latest value in it; the event that set it free last, or PSC_NONE */
+    bool seen;
+};
 #define PSC_ARENA_CALLER PSC_DEPOT_N
 
 struct psc_arena_story {
@@ -28,6 +34,7 @@ struct psc_arena_story {
     uint32_t value, version;                 /* whom the arenas' events are about, or PSC_NONE; what an export lends */
     uint32_t event_n, event_max;
     uint32_t last;                           /* the latest release or drop: the cause of what is evicted */
+    uint32_t why;                            /* the cause of returns and trims: an event, or PSC_NONE */
     psc_node node;                           /* who acts */
     uint16_t run, phase;
     unsigned broken;                         /* invariants, as told last */

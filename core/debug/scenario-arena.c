@@ -357,7 +357,7 @@ static void play_drop(struct player *p, const struct psc_arena_op *op)
 static void play_clear(struct player *p)
 {
     uint32_t n = 0, kept = 0;
-    psc_arena_story_add(&p->story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
+    p->story.why = psc_arena_story_add(&p->story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
     for (unsigned a = 0; a < 2; a++)
         psc_depot_clear(p->store[a]);
     for (uint32_t i = p->first, next; i != PSC_NONE; i = next) {

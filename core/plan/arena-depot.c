@@ -1,67 +1,16 @@
-#include "core/plan/arena-depot.h"
+#include "core/plan/arena-depot-private.h"
 
 #include "core/base/mem.h"
-#include "core/plan/arena-tree.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #define ALIGNMENT 64u
-
-/* Bytes from the heap, or of somebody else (fault a6). Shared by slots only when a fault is on. */
-struct psc_block {
-    uint32_t refs;
-    unsigned char *memory;
-};
-
-struct psc_depot {
-    struct psc_depot_options options;
-    struct psc_depot_figures figures;
-    struct psc_depot_slot *slots; /* owned */
-    size_t slot_cap;
-    uint32_t unused;              /* head of the list, through next */
-    uint32_t oldest, newest;      /* FREE slots in the order of being freed */
-    struct psc_slot_tree buckets;      /* FREE slots by (capacity, lately freed) */
-    struct psc_slot_tree addresses;    /* slots with a block by (memory, 0) */
-    uint64_t returns, numbers;
-    struct psc_depot *other;      /* borrowed */
-    uint32_t refs;
-    pthread_mutex_t mutex;
-};
-
-const char *psc_depot_kind_name(enum psc_depot_kind kind)
-{
-    static const char *const names[PSC_DEPOT_N] = {"exec", "io", "simple"};
-    return (unsigned)kind < PSC_DEPOT_N ? names[kind] : "unknown";
-}
-
-const char *psc_slot_state_name(enum psc_slot_state state)
-{
-    static const char *const names[] = {"unused", "live", "leased", "free"};
-    return names[state];
-}
-
-static bool guards(const struct psc_depot *s, unsigned guard)
-{
-    return s->options.guards & guard;
-}
+#define ALIGNMENT_MAX 65536u
 
 static bool fault(const struct psc_depot *s, enum psc_arena_fault f)
 {
     return s->options.faults & PSC_ARENA_BIT(f);
-}
-
-static void lock(struct psc_depot *s)
-{
-    if (guards(s, PSC_GUARD_LOCK))
-        pthread_mutex_lock(&s->mutex);
-}
-
-static void unlock(struct psc_depot *s)
-{
-    if (guards(s, PSC_GUARD_LOCK))
-        pthread_mutex_unlock(&s->mutex);
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
@@ -97,7 +46,7 @@ static enum psc_status refuse(struct psc_depot *s, enum psc_status status, uint6
 
 static struct psc_block *block_new(const struct psc_depot *s, uint64_t backed)
 {
-    size_t align = guards(s, PSC_GUARD_ALIGN) ? ALIGNMENT : 16;
+    size_t align = s->options.alignment ? s->options.alignment : guards(s, PSC_GUARD_ALIGN) ? ALIGNMENT : 16;
     struct psc_block *block;
     if (backed > SIZE_MAX / 2)
         return NULL;
@@ -192,11 +141,6 @@ static void put_unused(struct psc_depot *s, uint32_t slot)
     s->figures.unused_n++;
 }
 
-static uint64_t lately(const struct psc_depot_slot *p)
-{
-    return UINT64_MAX - p->freed;
-}
-
 /* Into the free list, as the one freed last. */
 static void enlist(struct psc_depot *s, uint32_t slot)
 {
@@ -250,6 +194,10 @@ enum psc_status psc_depot_new(const struct psc_depot_options *options, struct ps
     if (options->slot_max > PSC_ARENA_SLOTS_MAX)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "an arena of %u slots was asked for, it has at most %u", options->slot_max,
                         PSC_ARENA_SLOTS_MAX);
+    if (options->alignment && (options->alignment < 16 || options->alignment > ALIGNMENT_MAX ||
+                               (options->alignment & (options->alignment - 1))))
+        return psc_fail(reterr, PSC_ERR_USAGE, "blocks aligned to %u bytes were asked for: a power of two from 16 to %u is known",
+                        options->alignment, ALIGNMENT_MAX);
     s = psc_alloc0(1, sizeof *s);
     if (!s)
         return psc_fail_nomem(reterr);
@@ -628,6 +576,16 @@ void psc_depot_reset_peak(struct psc_depot *s)
     unlock(s);
 }
 
+void psc_depot_set_sink(struct psc_depot *s, psc_depot_sink sink, void *ctx)
+{
+    lock(s);
+    s->options.sink = sink;
+    s->options.ctx = ctx;
+    if (!sink)
+        s->options.numbers = NULL;
+    unlock(s);
+}
+
 void psc_depot_end_borrow(struct psc_depot *s, void *memory, uint64_t bytes)
 {
     bool nomem = false;
@@ -643,55 +601,4 @@ void psc_depot_end_borrow(struct psc_depot *s, void *memory, uint64_t bytes)
         }
     }
     unlock(s);
-}
-
-const struct psc_depot_options *psc_depot_options(const struct psc_depot *s)
-{
-    return &s->options;
-}
-
-struct psc_depot_figures psc_depot_figures(const struct psc_depot *store)
-{
-    struct psc_depot *s = (struct psc_depot *)store; /* its lock is no part of its value */
-    struct psc_depot_figures figures;
-    lock(s);
-    figures = s->figures;
-    unlock(s);
-    return figures;
-}
-
-const struct psc_depot_slot *psc_depot_slots(const struct psc_depot *s)
-{
-    return s->slots;
-}
-
-uint32_t psc_depot_slot_at(const struct psc_depot *s, const void *address)
-{
-    uint32_t slot = psc_slot_tree_at_least(&s->addresses, (uintptr_t)address, 0);
-    return slot != PSC_TREE_NONE && s->slots[slot].memory == address ? slot : PSC_NONE;
-}
-
-uint32_t psc_depot_refs(const struct psc_depot *s)
-{
-    return s->refs;
-}
-
-uint32_t psc_depot_bucketed(const struct psc_depot *s)
-{
-    return s->buckets.n;
-}
-
-bool psc_depot_has_bucket(const struct psc_depot *s, uint32_t slot)
-{
-    const struct psc_depot_slot *p = &s->slots[slot];
-    for (uint32_t i = psc_slot_tree_at_least(&s->buckets, p->capacity, lately(p)); i != PSC_TREE_NONE;
-         i = psc_slot_tree_next(&s->buckets, i))
-        if (i == slot || s->buckets.nodes[i].a != p->capacity || s->buckets.nodes[i].b != lately(p))
-            return i == slot;
-    return false;
-}
-
-uint32_t psc_depot_oldest(const struct psc_depot *s)
-{
-    return s->oldest;
 }

@@ -84,6 +84,7 @@ struct psc_depot_options {
     uint32_t slot_max;        /* blocks in use at once, 0: as many as are asked for */
     uint64_t cap;             /* bytes retained at most; PSC_ARENA_NO_CAP */
     unsigned guards;          /* PSC_ARENA_HARDENED ... */
+    uint32_t alignment;       /* of blocks, a power of two, at least 16; 0: 64 when PSC_GUARD_ALIGN, else 16 */
     psc_arena_faults faults;
     uint64_t backed_max;      /* of each block only so many bytes exist, for scripts about sizes; 0: all */
     uint64_t *numbers;        /* where numbers of blocks are drawn from, shared by arenas; NULL: its own */
@@ -142,6 +143,8 @@ void psc_depot_clear(struct psc_depot *store);
 uint64_t psc_depot_trim(struct psc_depot *store);
 void psc_depot_set_cap(struct psc_depot *store, uint64_t cap); /* evicts at once */
 void psc_depot_reset_peak(struct psc_depot *store);            /* to what is live now */
+/* NULL: nothing is told any more, and numbers of blocks are the arena's own. */
+void psc_depot_set_sink(struct psc_depot *store, psc_depot_sink sink, void *ctx);
 /* Fault a6: memory that was only borrowed becomes a free block. Without the fault nothing happens. */
 void psc_depot_end_borrow(struct psc_depot *store, void *memory, uint64_t bytes);
 

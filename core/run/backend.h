@@ -70,6 +70,8 @@ struct psc_call {
     bool snapshot;   /* operands that overlap the output are copied before the kernel writes (minfer's CPU does so);
                         false: as a GPU, kernels run in place. Ops whose may_overwrite allows it give the same numbers */
     unsigned faults; /* of enum psc_call_fault */
+    psc_address workspace;    /* scratch for this call, of at least as many bytes as `workspace` said; 0: the backend's own */
+    uint64_t workspace_bytes;
 };
 
 /* Something looked at without disturbing the run: takes effect in the order of the queue, like a kernel. The result
@@ -133,6 +135,8 @@ struct psc_backend_api {
 
     /* ---- the queue */
     enum psc_status (*launch)(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr);
+    /* Bytes of scratch that the kernel needs while it runs, for those who give it some: call.workspace. NULL: none. */
+    uint64_t (*workspace)(struct psc_backend *b, const struct psc_call *call);
     enum psc_status (*probe)(struct psc_backend *b, const struct psc_probe *probe, struct psc_error *reterr);
     /* Moves bytes inside the backend, in queue order; ranges may overlap. */
     enum psc_status (*move)(struct psc_backend *b, psc_address to, psc_address from, uint64_t bytes, struct psc_error *reterr);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PHANTOM (UINT64_C(1) << 60)
+
 static const char *const the_recycled[PSC_RECYCLED_N] = {"kept", "zeroed", "poisoned"};
 
 const char *psc_recycled_name(enum psc_recycled recycled)
@@ -126,6 +128,8 @@ static uint32_t address_place(const struct psc_pool *pool, psc_address at)
 static void count(struct psc_pool *pool, const struct psc_pool_buffer *b, bool more)
 {
     struct psc_pool_figures *f = &pool->figures;
+    if (pool->phantom && b->role != PSC_ROLE_PERSISTENT)
+        return;
     uint32_t *n = b->role == PSC_ROLE_PERSISTENT ? &f->regions : b->role == PSC_ROLE_STAGING ? &f->staging : &f->buffers;
     uint64_t *bytes = b->role == PSC_ROLE_PERSISTENT ? &f->region_bytes
                       : b->role == PSC_ROLE_STAGING  ? &f->staging_bytes
@@ -185,6 +189,14 @@ static uint64_t whole_words(uint64_t bytes)
     return (bytes + 3) / 4 * 4;
 }
 
+/* Beyond what any process may address, and after the phantoms before. */
+static psc_address phantom_address(const struct psc_pool *pool)
+{
+    uint32_t last = pool->n ? pool->by_address[pool->n - 1] : PSC_NONE;
+    const struct psc_pool_buffer *b = last == PSC_NONE ? NULL : &pool->slots[last].b;
+    return b && b->at >= PHANTOM ? b->at + (b->bytes + 63) / 64 * 64 : PHANTOM;
+}
+
 enum psc_status psc_pool_make(struct psc_pool *pool, uint64_t bytes, uint64_t room, enum psc_role role, const char *name,
                               uint32_t *ret_id, struct psc_error *reterr)
 {
@@ -193,6 +205,11 @@ enum psc_status psc_pool_make(struct psc_pool *pool, uint64_t bytes, uint64_t ro
     room = whole_words(room > bytes ? room : bytes);
     if (!make_room(pool, bytes, role))
         return psc_fail_nomem(reterr);
+    if (pool->phantom && role != PSC_ROLE_PERSISTENT) {
+        *ret_id = pool->n;
+        add_slot(pool, phantom_address(pool), bytes, role, name, false);
+        return PSC_OK;
+    }
     status = pool->api->alloc(pool->backend, room, &at, reterr);
     if (status)
         return status;

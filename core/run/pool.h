@@ -72,6 +72,7 @@ struct psc_pool {
     struct psc_map by_size;
     uint32_t stamp;              /* of the mapping under way */
     enum psc_recycled recycled;
+    bool phantom;                /* pool buffers have addresses and no memory: values lie on arenas (core/run/session-arena.h) */
     psc_address pattern;         /* as many bytes as the largest buffer, zeroed or poisoned: moved over what is given out */
     uint64_t pattern_bytes;
     struct psc_map weights;      /* by pointer: already counted */

@@ -59,15 +59,16 @@ static enum psc_status copy_failed(const struct run *r, uint32_t transfer, enum 
 
 /* ---- before ----------------------------------------------------------------------------------------------------- */
 
-static enum psc_status check_filled(struct run *r, struct psc_error *reterr)
+enum psc_status psc_schedule_check_inputs(struct psc_session *s, struct psc_error *reterr)
 {
-    const struct psc_graph *graph = r->program->graph;
-    bool lax = psc_session_fault(r->s, PSC_RUN_L17);
-    for (uint32_t k = 0; k < r->program->input_n; k++) {
-        struct psc_filled_input *input = &r->program->inputs[k];
+    struct psc_program *p = s->current->program;
+    const struct psc_graph *graph = p->graph;
+    bool lax = psc_session_fault(s, PSC_RUN_L17) && !s->arena;
+    for (uint32_t k = 0; k < p->input_n; k++) {
+        struct psc_filled_input *input = &p->inputs[k];
         const struct psc_node_info *node = &graph->nodes[input->node];
-        const struct psc_home *home = &r->program->homes[input->node];
-        struct psc_pool *pool = &r->s->pools[home->pool];
+        const struct psc_home *home = &p->homes[input->node];
+        struct psc_pool *pool = &s->pools[home->pool];
         if (input->filled || !home->at || (!node->reader_n && !node->is_output))
             continue;
         if (!lax)
@@ -287,7 +288,7 @@ enum psc_status psc_schedule_run(struct psc_session *s, const struct psc_sink *s
 {
     struct psc_program *p = s->current->program;
     struct run r = {.s = s, .mapped = s->current, .program = p, .sink = sink};
-    enum psc_status status = check_filled(&r, reterr), ended = PSC_OK;
+    enum psc_status status = psc_schedule_check_inputs(s, reterr), ended = PSC_OK;
     if (status)
         return status;
     r.launch = (struct psc_launch){.s = s, .program = p, .sink = sink, .tells = sink && (sink->event || sink->rows)};

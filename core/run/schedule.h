@@ -17,6 +17,8 @@
 
 /* Waits for every backend when a run before could not: what it was given may be needed until then. */
 enum psc_status psc_schedule_settle(struct psc_session *s, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Every input of the current graph that anybody reads has been filled since it was mapped. */
+enum psc_status psc_schedule_check_inputs(struct psc_session *s, struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_schedule_run(struct psc_session *s, const struct psc_sink *sink, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

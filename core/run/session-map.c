@@ -22,8 +22,10 @@ enum psc_status psc_session_pool_named(struct psc_session *s, const char *name, 
     *ret = (uint8_t)at;
     if (s->pools[at].backend)
         return PSC_OK;
-    return psc_pool_open(&s->pools[at], s->apis[at], &s->options.config, s->options.recycled,
-                         s->options.has_budget ? s->options.budget : UINT64_MAX, reterr);
+    enum psc_status status = psc_pool_open(&s->pools[at], s->apis[at], &s->options.config, s->options.recycled,
+                                           s->options.has_budget ? s->options.budget : UINT64_MAX, reterr);
+    s->pools[at].phantom = !status && s->arena;
+    return status;
 }
 
 /* Nodes of a graph that names no backend at all run on the cpu. */

@@ -16,6 +16,7 @@ struct psc_kv_region {
     enum psc_kv_format format;
 };
 
+struct psc_arena_memory; /* core/run/arena-memory.h */
 struct psc_session {
     const struct psc_backend_api *const *apis;
     struct psc_pool *pools; /* [api_n]; backend NULL until it is needed */
@@ -33,6 +34,7 @@ struct psc_session {
     uint32_t step;                 /* executions so far */
     void *bounce;                  /* room for the largest transfer of any mapped graph */
     uint64_t bounce_bytes;
+    struct psc_arena_memory *arena; /* owned; NULL: values lie in the pools */
     bool capture_off;              /* an error inside a window: no more captures in this session */
     bool unsettled;                /* a backend could not be waited for: what was handed to it may still be running */
 };

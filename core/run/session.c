@@ -1,6 +1,7 @@
 #include "core/run/session.h"
 
 #include "core/base/mem.h"
+#include "core/run/arena-memory.h"
 #include "core/run/replay.h"
 #include "core/run/schedule.h"
 #include "core/run/session-map.h"
@@ -28,6 +29,16 @@ enum psc_status psc_session_new(const struct psc_backend_api *const *apis, uint3
     }
     for (uint32_t k = 0; k < api_n; k++)
         s->pools[k].api = apis[k];
+    if (options->arenas) { /* nothing is shared in what is planned: who shares a block is seen when it happens */
+        s->options.planner = psc_planner_find("naive");
+        s->options.recycled = PSC_RECYCLED_KEPT;
+        s->options.has_budget = false;
+        enum psc_status status = psc_arena_memory_new(s, options->arenas, &s->arena, reterr);
+        if (status) {
+            psc_session_free(s);
+            return status;
+        }
+    }
     *ret = s;
     return PSC_OK;
 }
@@ -45,6 +56,7 @@ void psc_session_free(struct psc_session *s)
 {
     if (!s)
         return;
+    psc_arena_memory_free(s->arena);
     for (uint32_t k = 0; k < s->cache.n; k++)
         psc_replay_drop(s, s->cache.graphs[k]);
     for (uint32_t k = 0; k < s->api_n; k++) /* before the calls that a queue may hold */
@@ -186,8 +198,8 @@ static enum psc_status write_input(struct psc_session *s, struct psc_filled_inpu
     return pool->api->write(pool->backend, home->at, words, home->bytes, reterr);
 }
 
-enum psc_status psc_session_fill_node(struct psc_session *s, psc_node node, const void *words, uint64_t n,
-                                      struct psc_error *reterr)
+static enum psc_status fill_node(struct psc_session *s, psc_node node, const void *words, uint64_t n, bool borrow,
+                                 struct psc_error *reterr)
 {
     struct psc_program *p;
     struct psc_filled_input *input;
@@ -202,7 +214,11 @@ enum psc_status psc_session_fill_node(struct psc_session *s, psc_node node, cons
         return wrong_length(&p->graph->nodes[node], n, p, reterr);
     if (input->words && !psc_session_fault(s, PSC_RUN_L15))
         status = psc_rows_check(p->graph, &p->rows, p->input_of[node], words, reterr);
-    if (!status && p->homes[node].at)
+    if (!status && s->arena)
+        status = psc_arena_memory_ready(s->arena, reterr);
+    if (!status && s->arena && p->homes[node].at)
+        status = psc_arena_memory_fill(s->arena, p->input_of[node], words, borrow, reterr);
+    else if (!status && p->homes[node].at)
         status = write_input(s, input, words, reterr);
     if (status)
         return status;
@@ -215,10 +231,39 @@ enum psc_status psc_session_fill_node(struct psc_session *s, psc_node node, cons
     return PSC_OK;
 }
 
+enum psc_status psc_session_fill_node(struct psc_session *s, psc_node node, const void *words, uint64_t n,
+                                      struct psc_error *reterr)
+{
+    return fill_node(s, node, words, n, false, reterr);
+}
+
+enum psc_status psc_session_borrow_node(struct psc_session *s, psc_node node, const void *words, uint64_t n,
+                                        struct psc_error *reterr)
+{
+    if (!s->arena)
+        return psc_fail(reterr, PSC_ERR_USAGE, "without arenas an input is copied: it cannot be borrowed");
+    return fill_node(s, node, words, n, true, reterr);
+}
+
 enum psc_status psc_session_execute(struct psc_session *s, const struct psc_sink *sink, struct psc_error *reterr)
 {
     enum psc_status status = s->current ? psc_schedule_settle(s, reterr) : no_graph(reterr);
+    if (!status && s->arena)
+        return psc_arena_memory_run(s->arena, sink, reterr);
     return status ? status : psc_schedule_run(s, sink, reterr);
+}
+
+static enum psc_status read_on_arena(struct psc_session *s, psc_node node, void *words, struct psc_error *reterr)
+{
+    const struct psc_node_info *info = &s->current->graph->nodes[node];
+    struct psc_arena_place place;
+    const unsigned char *memory =
+        s->arena->program == s->current->program ? psc_arena_memory_of(s->arena, node, &place) : NULL;
+    if (!memory)
+        return psc_fail(reterr, PSC_ERR_USAGE, "node %llu (%s) has no block now: it went back after its last reader, the run is "
+                        "over, or somebody holds it", (unsigned long long)info->id, info->op_name);
+    memcpy(words, memory, info->bytes);
+    return PSC_OK;
 }
 
 enum psc_status psc_session_read(struct psc_session *s, psc_node node, void *words, uint64_t n, struct psc_error *reterr)
@@ -239,6 +284,8 @@ enum psc_status psc_session_read(struct psc_session *s, psc_node node, void *wor
     if (!home->at)
         return psc_fail(reterr, PSC_ERR_USAGE, "node %llu (%s) has no buffer: nobody reads it", (unsigned long long)info->id,
                         info->op_name);
+    if (s->arena && !psc_op_info(s->current->graph->nodes[info->root].op)->is_kv)
+        return read_on_arena(s, node, words, reterr);
     return s->pools[home->pool].api->read(s->pools[home->pool].backend, home->at, words, info->bytes, reterr);
 }
 

@@ -24,6 +24,8 @@
 #include "core/run/pool.h"
 #include "core/run/sink.h"
 
+struct psc_arena_settings;
+
 /* Makes the graph of a key, assigned to backends and fused, in the arena. */
 typedef enum psc_status (*psc_graph_build_fn)(void *ctx, struct psc_arena *arena, const struct psc_graph_key *key,
                                               struct psc_graph **ret, struct psc_error *reterr);
@@ -46,6 +48,7 @@ struct psc_session_options {
                                             three quarters of what a device with memory of its own reports as free, else
                                             no limit */
     uint32_t n_ctx;                      /* rows of every KV region; 0: as the graph's nodes say */
+    const struct psc_arena_settings *arenas; /* values live on arenas (core/run/session-arena.h), not in pools; NULL */
     psc_weight_fn weight;
     void *weight_ctx;
 };

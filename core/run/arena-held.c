@@ -1,0 +1,226 @@
+#include "core/run/arena-memory.h"
+
+#include "core/base/mem.h"
+#include "core/debug/arena-story.h"
+
+#include <string.h>
+
+/* ---- the session's side --------------------------------------------------------------------------------------------- */
+
+void psc_session_arena_run(const struct psc_session *s, struct psc_arena_run_figures *ret)
+{
+    const struct psc_arena_memory *m = s->arena;
+    *ret = (struct psc_arena_run_figures){.run = m->house->run, .copied = m->copied, .staged = m->staged,
+                                          .system_allocs = psc_arena_memory_allocs(m->house) - m->allocs_before,
+                                          .held = m->house->held_n};
+    for (unsigned a = 0; a < 2; a++) {
+        struct psc_depot_figures f = psc_depot_figures(m->house->depot[a]);
+        ret->peak[a] = f.peak;
+        ret->retained[a] = f.retained;
+        ret->footprint += f.live_capacity + f.retained;
+        ret->copied += f.copied;
+    }
+}
+
+struct psc_depot_figures psc_session_depot(const struct psc_session *s, enum psc_depot_kind kind)
+{
+    return psc_depot_figures(s->arena->house->depot[kind == PSC_DEPOT_IO]);
+}
+
+void psc_session_arena_broken(const struct psc_session *s, struct psc_arena_broken *ret)
+{
+    *ret = s->arena->house->broken;
+}
+
+void psc_session_arena_clear(struct psc_session *s)
+{
+    psc_arena_memory_end_run(s->arena);
+}
+
+uint64_t psc_session_arena_trim(struct psc_session *s)
+{
+    struct psc_arena_memory *m = s->arena;
+    uint64_t bytes = 0;
+    psc_arena_memory_step(m, "trim: free blocks of both arenas go");
+    for (unsigned a = 0; a < 2; a++)
+        bytes += psc_depot_trim(m->house->depot[a]);
+    psc_arena_memory_look(m->house, false);
+    return bytes;
+}
+
+void psc_session_arena_quiet(struct psc_session *s)
+{
+    psc_arena_house_quiet(s->arena->house);
+}
+
+/* ---- holding ------------------------------------------------------------------------------------------------------- */
+
+static void join(struct psc_held *held)
+{
+    held->prev = NULL;
+    held->next = held->house->held;
+    if (held->next)
+        held->next->prev = held;
+    held->house->held = held;
+    held->house->refs++;
+    held->house->held_n++;
+}
+
+/* An output that is an input, or looks at one: a block of its own, once. */
+static enum psc_status detach(struct psc_arena_memory *m, psc_node output, struct psc_error *reterr)
+{
+    struct psc_arena_story *story = m->house->settings.story;
+    const struct psc_node_info *node = &m->program->graph->nodes[output];
+    struct psc_arena_place from;
+    unsigned char *source = psc_arena_memory_of(m, output, &from), *to;
+    uint32_t value = PSC_NONE;
+    char name[128];
+    if (!source)
+        return psc_fail(reterr, PSC_ERR_USAGE, "node %llu (%s) has no bytes to hold", (unsigned long long)node->id, node->op_name);
+    if (story)
+        story->value = value = psc_arena_story_value(story, PSC_VALUE_NODE, psc_arena_memory_label(m, output, name, sizeof name), PSC_DEPOT_IO,
+                                                     node->bytes, PSC_NONE, 0);
+    enum psc_status status = psc_context_begin_node(&m->context, &output, 1, reterr);
+    if (!status)
+        status = psc_context_output(&m->context, 0, node->bytes, &to, reterr);
+    if (!status) {
+        psc_arena_memory_enter(m, output, value);
+        memcpy(to, source, node->bytes);
+        m->copied += node->bytes;
+        if (story) {
+            psc_arena_story_add(story, PSC_EV_READ, from.value, 0, from.buffer, from.generation, from.offset, from.offset + node->bytes,
+                                PSC_NONE);
+            psc_arena_story_add(story, PSC_EV_WRITE, value, 0, m->values[output].buffer,
+                                m->context.tensors[output].handle.ticket.generation, 0, node->bytes, PSC_NONE);
+        }
+        status = psc_context_end_node(&m->context, reterr);
+    }
+    return status;
+}
+
+static enum psc_status lend(struct psc_arena_memory *m, psc_node block, struct psc_held *held, struct psc_error *reterr)
+{
+    struct psc_arena_story *story = m->house->settings.story;
+    struct psc_block_handle handle = {0};
+    const struct psc_tensor *t = &m->context.tensors[block];
+    held->origin = t->memory;
+    held->value = held->window = m->values[block].value;
+    held->buffer = m->values[block].buffer;
+    held->canary = t->memory ? psc_arena_canary(t->memory, t->bytes) : 0;
+    if (story) {
+        story->value = held->value;
+        story->version = 0;
+    }
+    enum psc_status status = psc_context_export(&m->context, block, &handle, reterr);
+    if (status)
+        return status;
+    psc_arena_memory_leave(m, block);
+    psc_lease_move(&held->lease, &handle.lease);
+    return PSC_OK;
+}
+
+enum psc_status psc_session_hold(struct psc_session *s, psc_node output, struct psc_held **ret, struct psc_error *reterr)
+{
+    struct psc_arena_memory *m = s->arena;
+    struct psc_held *held;
+    char name[128];
+    enum psc_status status = PSC_OK;
+    if (!m || !m->program || !m->ran || m->program != s->current->program)
+        return psc_fail(reterr, PSC_ERR_USAGE, m ? "there is no run whose outputs could be held" : "without arenas nothing is held");
+    if (output >= m->program->graph->n || !m->program->graph->nodes[output].is_output)
+        return psc_fail(reterr, PSC_ERR_USAGE, "node %u is no output of the graph: only those outlive a run", output);
+    psc_node root = m->program->graph->nodes[output].root, block = psc_arena_memory_owns(m->program, root) ? root : output;
+    held = psc_alloc0(1, sizeof *held);
+    if (!held)
+        return psc_fail_nomem(reterr);
+    *held = (struct psc_held){.house = m->house, .run = m->house->run, .bytes = m->program->graph->nodes[output].bytes,
+                              .offset = block == root && root != output ? m->program->graph->nodes[output].root_offset : 0};
+    psc_arena_memory_step(m, "hold %s of run %u", psc_arena_memory_label(m, output, name, sizeof name), held->run);
+    for (struct psc_held *other = m->context.tensors[block].memory ? NULL : m->house->held; other; other = other->next)
+        if (other->run == held->run && m->values[block].value == other->value && m->values[block].buffer == other->buffer &&
+            other->lease.store && !held->lease.store && !status) {
+            if (m->house->settings.story)
+                m->house->settings.story->value = other->value;
+            status = psc_lease_share(&other->lease, &held->lease, reterr);
+            held->origin = other->origin;
+            held->canary = other->canary;
+            held->value = held->window = other->value;
+            held->buffer = other->buffer;
+        }
+    if (!held->lease.store && block == output && root != output)
+        status = detach(m, output, reterr);
+    else if (!held->lease.store && !psc_arena_memory_owns(m->program, root))
+        status = detach(m, output, reterr);
+    if (!status && !held->lease.store)
+        status = lend(m, block, held, reterr);
+    if (status) {
+        psc_free(held);
+        return status;
+    }
+    if (held->offset)
+        held->window = m->values[output].value;
+    join(held);
+    psc_arena_memory_look(m->house, false);
+    *ret = held;
+    return PSC_OK;
+}
+
+enum psc_status psc_held_share(struct psc_held *held, struct psc_held **ret, struct psc_error *reterr)
+{
+    struct psc_held *one = psc_alloc0(1, sizeof *one);
+    enum psc_status status = one ? PSC_OK : psc_fail_nomem(reterr);
+    if (!status && held->house->first)
+        psc_arena_memory_step(held->house->first, "one more holder of an output of run %u", held->run);
+    if (!status) {
+        *one = *held;
+        one->lease = (struct psc_lease){0};
+        if (held->house->settings.story)
+            held->house->settings.story->value = held->value;
+        status = psc_lease_share(&held->lease, &one->lease, reterr);
+    }
+    if (status) {
+        psc_free(one);
+        return status;
+    }
+    join(one);
+    psc_arena_memory_look(held->house, false);
+    *ret = one;
+    return PSC_OK;
+}
+
+const void *psc_held_read(struct psc_held *held, uint64_t *ret_bytes)
+{
+    struct psc_arena_story *story = held->house->settings.story;
+    if (story && held->house->first) {
+        psc_arena_memory_step(held->house->first, "read what is held of run %u", held->run);
+        psc_arena_story_add(story, PSC_EV_HOST_READ, held->window, 0, held->buffer, held->lease.ticket.generation, held->offset,
+                            held->offset + held->bytes, PSC_NONE);
+    }
+    *ret_bytes = held->bytes;
+    return held->lease.ticket.memory + held->offset;
+}
+
+enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
+{
+    struct psc_arena_house *h;
+    enum psc_status status = PSC_OK;
+    if (!held)
+        return PSC_OK;
+    h = held->house;
+    if (h->first)
+        psc_arena_memory_step(h->first, "drop what was held of run %u", held->run);
+    if (psc_arena_canary(held->lease.ticket.memory, held->lease.ticket.bytes) != held->canary)
+        status = psc_fail(reterr, PSC_ERR_RUN, "an output of run %u, held since, does not have the bytes any more that it had", held->run);
+    *(held->prev ? &held->prev->next : &h->held) = held->next;
+    if (held->next)
+        held->next->prev = held->prev;
+    h->held_n--;
+    if (h->settings.story)
+        h->settings.story->value = held->value;
+    psc_lease_reset(&held->lease);
+    if (h->first)
+        psc_arena_memory_look(h, false);
+    psc_arena_house_unref(h);
+    psc_free(held);
+    return status;
+}

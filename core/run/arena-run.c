@@ -1,0 +1,352 @@
+#include "core/run/arena-memory.h"
+
+#include "core/base/mem.h"
+#include "core/debug/arena-story.h"
+#include "core/run/schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct walk {
+    struct psc_arena_memory *m;
+    struct psc_session *s;
+    const struct psc_program *p;
+    const struct psc_sink *sink;
+    struct psc_arena_story *story;  /* NULL: nobody is told */
+    struct psc_window *in;          /* room for the operands of one call */
+    size_t in_cap;
+};
+
+static const char *label(const struct walk *w, psc_node i, char *text, size_t size)
+{
+    const struct psc_node_info *node = &w->p->graph->nodes[i];
+    char words[96];
+    snprintf(text, size, "#%llu %s", (unsigned long long)node->id, psc_node_label(w->p->graph, i, words, sizeof words));
+    return text;
+}
+
+static enum psc_status in_node(const struct walk *w, psc_node i, enum psc_status status, struct psc_error *reterr)
+{
+    struct psc_error inner;
+    char start[48];
+    if (!status || !reterr)
+        return status;
+    snprintf(start, sizeof start, "node %llu ", (unsigned long long)w->p->graph->nodes[i].id);
+    if (!strncmp(reterr->text, start, strlen(start)))
+        return status;
+    inner = *reterr;
+    return psc_fail(reterr, status, "%s(%s): %s", start, w->p->graph->nodes[i].op_name, inner.text);
+}
+
+/* ---- windows ---------------------------------------------------------------------------------------------------- */
+
+/* Does the node's window lie in regions, or nowhere? Then the address that was bound is the right one. */
+static bool is_bound(const struct walk *w, psc_node i)
+{
+    return psc_op_info(w->p->graph->nodes[w->p->graph->nodes[i].root].op)->is_kv;
+}
+
+static enum psc_status find_operand(const struct walk *w, const struct psc_job *job, uint32_t k, struct psc_window *in,
+                                    struct psc_error *reterr)
+{
+    psc_node src = psc_node_srcs(w->p->graph, job->node)[k];
+    struct psc_arena_place place;
+    unsigned char *memory;
+    *in = job->call.in[k];
+    if (!in->at || is_bound(w, src))
+        return PSC_OK;
+    memory = psc_arena_memory_of(w->m, src, &place);
+    if (!memory)
+        return psc_fail(reterr, PSC_ERR_RUN, "operand %u has no memory any more", k);
+    in->at = (psc_address)(uintptr_t)memory;
+    return PSC_OK;
+}
+
+static enum psc_status find_operands(struct walk *w, const struct psc_job *job, struct psc_error *reterr)
+{
+    enum psc_status status = PSC_OK;
+    if (!psc_grow(&w->in, job->call.in_n, &w->in_cap, sizeof *w->in))
+        return psc_fail_nomem(reterr);
+    for (uint32_t k = 0; k < job->call.in_n && !status; k++)
+        status = find_operand(w, job, k, &w->in[k], reterr);
+    return status;
+}
+
+static uint32_t window_of(const struct walk *w, psc_node src, const struct psc_arena_place *place, const struct psc_operand *operand)
+{
+    psc_node root = w->p->graph->nodes[src].root;
+    char name[128];
+    return psc_arena_story_value(w->story, PSC_VALUE_NODE, label(w, src, name, sizeof name),
+                                 w->m->context.declared[root] ? PSC_DEPOT_IO : PSC_DEPOT_EXEC, operand->hi - operand->lo, place->base,
+                                 place->offset + operand->lo);
+}
+
+static void tell_reads(const struct walk *w, const struct psc_job *job)
+{
+    for (uint32_t k = 0; w->story && k < job->call.in_n; k++) {
+        const struct psc_operand *operand = &job->operands[k];
+        psc_node src = psc_node_srcs(w->p->graph, job->node)[k];
+        struct psc_arena_place place;
+        if (operand->kind != PSC_OPERAND_BYTES || is_bound(w, src) || !psc_arena_memory_of(w->m, src, &place))
+            continue;
+        if (operand->lo) /* a part that begins later is a window of its own */
+            place.value = window_of(w, src, &place, operand);
+        w->story->why = psc_arena_story_add(w->story, PSC_EV_READ, place.value, 0, place.buffer, place.generation,
+                                            place.offset + operand->lo, place.offset + operand->hi, PSC_NONE);
+    }
+}
+
+/* ---- one node ----------------------------------------------------------------------------------------------------- */
+
+static enum psc_status launch(const struct walk *w, uint8_t pool_at, const struct psc_call *call, struct psc_error *reterr)
+{
+    const struct psc_pool *pool = &w->s->pools[pool_at];
+    const struct psc_sink *sink = w->sink;
+    enum psc_status status = PSC_OK;
+    if (sink && sink->before)
+        status = sink->before(sink->ctx, pool->api, pool->backend, call, reterr);
+    if (!status) {
+        w->s->counters.launches++;
+        status = pool->api->launch(pool->backend, call, reterr);
+    }
+    if (!status && sink && sink->after)
+        status = sink->after(sink->ctx, pool->api, pool->backend, call, reterr);
+    return status;
+}
+
+/* The node's output, from the arena that its role says. */
+static enum psc_status make_output(const struct walk *w, psc_node i, struct psc_call *call, struct psc_error *reterr)
+{
+    const struct psc_graph *g = w->p->graph;
+    uint32_t value = PSC_NONE;
+    unsigned char *memory;
+    char name[128];
+    enum psc_status status;
+    if (w->story)
+        w->story->value = value = psc_arena_story_value(
+            w->story, PSC_VALUE_NODE, label(w, i, name, sizeof name),
+            w->m->context.declared[i] ? PSC_DEPOT_IO : PSC_DEPOT_EXEC, g->nodes[i].bytes, PSC_NONE, 0);
+    status = psc_context_output(&w->m->context, 0, g->nodes[i].bytes, &memory, reterr);
+    if (status)
+        return status;
+    psc_arena_memory_enter(w->m, i, value);
+    psc_arena_memory_look(w->m->house, false);
+    call->out.at = (psc_address)(uintptr_t)memory;
+    return PSC_OK;
+}
+
+/* What the kernel needs beside its operands: a temporary, from the execution arena whatever the node makes. */
+static enum psc_status make_workspace(const struct walk *w, const struct psc_job *job, struct psc_call *call, uint32_t *ret_value,
+                                      struct psc_error *reterr)
+{
+    const struct psc_pool *pool = &w->s->pools[job->pool];
+    uint64_t bytes = pool->api->workspace ? pool->api->workspace(pool->backend, call) : 0;
+    unsigned char *memory;
+    char name[144], node[128];
+    enum psc_status status;
+    *ret_value = PSC_NONE;
+    if (!bytes)
+        return PSC_OK;
+    if (w->story) {
+        snprintf(name, sizeof name, "workspace of %.110s", label(w, job->node, node, sizeof node));
+        w->story->value = *ret_value = psc_arena_story_value(w->story, PSC_VALUE_WORKSPACE, name, PSC_DEPOT_EXEC, bytes, PSC_NONE, 0);
+    }
+    status = psc_context_temporary(&w->m->context, bytes, &memory, reterr);
+    if (status)
+        return status;
+    psc_arena_memory_look(w->m->house, false);
+    call->workspace = (psc_address)(uintptr_t)memory;
+    call->workspace_bytes = bytes;
+    return PSC_OK;
+}
+
+static void tell_writes(const struct walk *w, const struct psc_job *job, bool makes, uint32_t workspace)
+{
+    const struct psc_context *c = &w->m->context;
+    if (!w->story)
+        return;
+    if (makes)
+        psc_arena_story_add(w->story, PSC_EV_WRITE, w->m->values[job->node].value, 0, w->m->values[job->node].buffer,
+                            c->tensors[job->node].handle.ticket.generation, 0, w->p->graph->nodes[job->node].bytes, PSC_NONE);
+    if (workspace != PSC_NONE) {
+        const struct psc_block_handle *h = &c->temporary[c->temporary_n - 1];
+        psc_arena_story_add(w->story, PSC_EV_WRITE, workspace, 0, psc_depot_slots(h->store)[h->ticket.slot].buffer,
+                            h->ticket.generation, 0, h->ticket.bytes, PSC_NONE);
+        w->story->value = workspace; /* goes back next */
+    }
+}
+
+static enum psc_status run_kernel(struct walk *w, const struct psc_job *job, struct psc_error *reterr)
+{
+    bool makes = job->writes && !is_bound(w, job->node) && w->p->graph->nodes[job->node].bytes;
+    uint32_t outputs[1] = {makes ? job->node : PSC_NONE}, workspace = PSC_NONE;
+    struct psc_call call = job->call;
+    enum psc_status ended, status = find_operands(w, job, reterr);
+    if (!status) /* the roles of its output slots, before the kernel knows anything */
+        status = psc_context_begin_node(&w->m->context, outputs, 1, reterr);
+    if (status)
+        return status;
+    call.in = w->in;
+    if (makes)
+        status = make_output(w, job->node, &call, reterr);
+    if (!status)
+        status = make_workspace(w, job, &call, &workspace, reterr);
+    if (!status) {
+        tell_reads(w, job);
+        status = launch(w, job->pool, &call, reterr);
+        tell_writes(w, job, makes && !status, workspace);
+    }
+    ended = psc_context_end_node(&w->m->context, status ? NULL : reterr); /* and they are gone at once */
+    psc_arena_memory_look(w->m->house, false);
+    return status ? status : ended;
+}
+
+/* ---- a node that is a graph ---------------------------------------------------------------------------------------- */
+
+static enum psc_status lend_operands(struct walk *w, const struct psc_job *job, struct psc_session *child, struct psc_error *reterr)
+{
+    const struct psc_program *cp = child->current->program;
+    enum psc_status status = PSC_OK;
+    if (cp->input_n != job->call.in_n)
+        return psc_fail(reterr, PSC_ERR_USAGE, "its graph has %u inputs, and the node has %u operands", cp->input_n, job->call.in_n);
+    for (uint32_t k = 0; k < job->call.in_n && !status; k++) {
+        const struct psc_node_info *input = &cp->graph->nodes[cp->inputs[k].node];
+        struct psc_arena_place place;
+        if (!w->in[k].at || input->bytes != w->in[k].bytes)
+            status = psc_fail(reterr, PSC_ERR_USAGE, "input %u of its graph has %llu bytes, the operand has %llu", k,
+                              (unsigned long long)input->bytes, (unsigned long long)(w->in[k].at ? w->in[k].bytes : 0));
+        if (status)
+            break;
+        (void)psc_arena_memory_of(w->m, psc_node_srcs(w->p->graph, job->node)[k], &place);
+        child->arena->lent = &place;
+        status = psc_session_borrow_node(child, cp->inputs[k].node, (const void *)(uintptr_t)w->in[k].at, input->elements, reterr);
+        child->arena->lent = NULL;
+    }
+    return status;
+}
+
+static enum psc_status take_result(struct walk *w, psc_node i, struct psc_session *child, struct psc_error *reterr)
+{
+    struct psc_arena_memory *cm = child->arena;
+    const struct psc_graph *cg = cm->program->graph;
+    psc_node output = cg->output_n ? cg->outputs[0] : PSC_NONE;
+    uint32_t value;
+    enum psc_status status;
+    if (output == PSC_NONE || cg->nodes[output].root != output || !cm->context.tensors[output].handle.state ||
+        cg->nodes[output].bytes != w->p->graph->nodes[i].bytes)
+        return psc_fail(reterr, PSC_ERR_USAGE, "its graph has no first output of %llu bytes with a block of its own",
+                        (unsigned long long)w->p->graph->nodes[i].bytes);
+    value = cm->values[output].value;
+    status = psc_context_hand_over(&cm->context, output, &w->m->context, i, reterr);
+    if (status)
+        return status;
+    psc_arena_memory_leave(cm, output);
+    psc_arena_memory_enter(w->m, i, value);
+    psc_arena_memory_look(w->m->house, false);
+    return PSC_OK;
+}
+
+static enum psc_status run_child(struct walk *w, const struct psc_job *job, struct psc_session *child, struct psc_error *reterr)
+{
+    enum psc_status status = find_operands(w, job, reterr);
+    char name[128];
+    if (!status)
+        status = lend_operands(w, job, child, reterr);
+    if (!status)
+        status = psc_session_execute(child, NULL, reterr);
+    if (!status) {
+        psc_arena_memory_step(w->m, "%s: the child graph's result, handed over", label(w, job->node, name, sizeof name));
+        status = take_result(w, job->node, child, reterr);
+    }
+    return status;
+}
+
+/* ---- the walk --------------------------------------------------------------------------------------------------------- */
+
+static void drop_dead(const struct walk *w, uint32_t job)
+{
+    for (uint32_t k = w->m->dies_at[job]; k < w->m->dies_at[job + 1]; k++) {
+        psc_arena_memory_leave(w->m, w->m->dying[k]);
+        psc_arena_memory_look(w->m->house, false);
+    }
+}
+
+static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *reterr)
+{
+    const struct psc_job *job = &w->p->jobs[at];
+    struct psc_session *child = w->m->children[job->node];
+    enum psc_status status = PSC_OK;
+    char name[128];
+    if (job->kind == PSC_JOB_MOVE)
+        status = psc_fail(reterr, PSC_ERR_PLAN, "a view that is placed elsewhere has no place on an arena");
+    if (job->kind == PSC_JOB_CALL) {
+        psc_arena_memory_step(w->m, "run %u: %s%s", w->m->house->run, label(w, job->node, name, sizeof name), child ? ", a graph" : "");
+        status = child ? run_child(w, job, child, reterr) : run_kernel(w, job, reterr);
+    }
+    if (status)
+        return in_node(w, job->node, status, reterr);
+    if (job->kind == PSC_JOB_VIEW && w->story && !is_bound(w, job->node)) {
+        psc_arena_memory_step(w->m, "run %u: %s, a view", w->m->house->run, label(w, job->node, name, sizeof name));
+        psc_arena_memory_show(w->m, job->node);
+    }
+    drop_dead(w, at);
+    return PSC_OK;
+}
+
+static enum psc_status run_stretches(struct walk *w, struct psc_error *reterr)
+{
+    enum psc_status status = PSC_OK;
+    for (uint32_t k = 0; k < w->p->stretch_n && !status; k++) {
+        const struct psc_stretch *stretch = &w->p->stretches[k];
+        struct psc_pool *pool = &w->s->pools[stretch->pool];
+        for (uint32_t i = 0; i < stretch->job_n && !status; i++)
+            status = run_job(w, stretch->job_at + i, reterr);
+        if (!status && w->sink && w->sink->split_end)
+            status = w->sink->split_end(w->sink->ctx, stretch->split, reterr);
+        enum psc_status settled = pool->api->synchronise(pool->backend, status ? NULL : reterr);
+        status = status ? status : settled;
+    }
+    return status;
+}
+
+/* After a failure nothing of the run is there: everything goes back, and the next one begins anew. */
+enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct psc_sink *sink, struct psc_error *reterr)
+{
+    struct walk w = {.m = m, .s = m->s, .sink = sink};
+    enum psc_status status = psc_arena_memory_ready(m, reterr), ended = PSC_OK;
+    if (!status)
+        status = psc_schedule_check_inputs(m->s, reterr);
+    if (status)
+        return status;
+    w.p = m->program;
+    w.story = m->house->settings.story;
+    if (sink && sink->begin)
+        status = sink->begin(sink->ctx, m->s, m->s->step, reterr);
+    if (status)
+        return status;
+    m->s->step++;
+    m->ran = true;
+    status = run_stretches(&w, reterr);
+    psc_free(w.in);
+    m->s->counters.skipped_dead += m->program->dead_n;
+    if (sink && sink->end)
+        ended = sink->end(sink->ctx, status, status ? NULL : reterr);
+    return status ? status : ended;
+}
+
+/* ---- the session's side --------------------------------------------------------------------------------------------- */
+
+enum psc_status psc_session_set_child(struct psc_session *s, psc_node node, struct psc_session *child, struct psc_error *reterr)
+{
+    enum psc_status status;
+    if (!s->arena || !child->arena || !s->current || !child->current || child == s || child->arena->house != s->arena->house)
+        return psc_fail(reterr, PSC_ERR_USAGE, "a child graph is one of another session on the same arenas, and both have a graph");
+    status = psc_arena_memory_ready(s->arena, reterr);
+    if (status)
+        return status;
+    if (node >= s->current->graph->n || s->current->graph->nodes[node].parent != PSC_NONE || !s->current->graph->nodes[node].src_n ||
+        psc_op_info(s->current->graph->nodes[node].op)->is_kv)
+        return psc_fail(reterr, PSC_ERR_USAGE, "node %u computes nothing that a graph could compute instead", node);
+    s->arena->children[node] = child;
+    return PSC_OK;
+}
