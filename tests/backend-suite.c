@@ -50,7 +50,10 @@ void test_case_clear(struct test_case *c)
     g_free(c->expect_bits);
     g_free(c->kv.k);
     g_free(c->kv.v);
-    g_ptr_array_free(c->owned, TRUE);
+    if (the_suite.promises & TEST_KEEPS_WEIGHTS)
+        g_ptr_array_add(the_suite.kept, c->owned);
+    else
+        g_ptr_array_free(c->owned, TRUE);
     memset(c, 0, sizeof *c);
 }
 
@@ -406,6 +409,51 @@ static void run_overlapping(struct test_case *c, const struct reference *r)
     }
 }
 
+/* The same case on the backend beside: r holds what this one made of it. */
+static void run_beside(struct test_case *c, const struct reference *r)
+{
+    const struct psc_backend_api *api = the_suite.api;
+    struct psc_backend *b = the_suite.open[0];
+    struct psc_error error = {0};
+    uint64_t bytes = c->kv.rows * c->kv.row_bytes;
+    restore(c, r);
+    the_suite.api = the_suite.beside;
+    the_suite.open[0] = the_suite.beside_open;
+    must(run_once(c, 0, false, -1, 0, &error), &error, c->name);
+    the_suite.api = api;
+    the_suite.open[0] = b;
+    const uint32_t *x = c->out.words, *y = (const uint32_t *)(const void *)r->out;
+    double worst = 0;
+    for (uint64_t i = 0; i < c->out.n; i++) {
+        float one, other;
+        memcpy(&one, &x[i], 4);
+        memcpy(&other, &y[i], 4);
+        double error_of = x[i] == y[i] || (isnan(one) && isnan(other)) ? 0 : fabs((double)one - (double)other) / (1 + fabs((double)one));
+        worst = error_of > worst ? error_of : worst;
+        the_suite.beside_words += x[i] != y[i];
+        if (x[i] != y[i] && ((the_suite.promises & TEST_CPU_BITS && !isnan(one)) || !(error_of <= 2 * c->tolerance)))
+            g_error("%s: word %" G_GUINT64_FORMAT " is %.9g, on %s %.9g", c->name, i, (double)other, the_suite.beside->name, (double)one);
+    }
+    if (bytes && the_suite.promises & TEST_CPU_BITS && (memcmp(c->kv.k, r->k, bytes) != 0 || memcmp(c->kv.v, r->v, bytes) != 0))
+        g_error("%s: the regions differ from those on %s", c->name, the_suite.beside->name);
+    the_suite.beside_worst = worst > the_suite.beside_worst ? worst : the_suite.beside_worst;
+    the_suite.beside_cases++;
+    g_test_message("%s: largest difference from %s %.2g", c->name, the_suite.beside->name, worst);
+}
+
+static void test_beside(void)
+{
+    if (!the_suite.beside_cases) { /* this test was chosen alone */
+        g_test_skip("no case ran before");
+        return;
+    }
+    g_test_message("%u cases: largest difference from %s %.2g, %u words differ", the_suite.beside_cases, the_suite.beside->name,
+                   the_suite.beside_worst, the_suite.beside_words);
+    g_assert_cmpuint(the_suite.beside_cases, >, 300);
+    if (the_suite.promises & TEST_CPU_BITS)
+        g_assert_cmpfloat(the_suite.beside_worst, ==, 0);
+}
+
 void test_case_run(struct test_case *c)
 {
     uint64_t bytes = c->kv.rows * c->kv.row_bytes;
@@ -422,6 +470,8 @@ void test_case_run(struct test_case *c)
         check_same(c, &r, the_suite.variants[v].name,
                    c->loose && the_suite.variants[v].config.portable != the_suite.variants[0].config.portable);
     }
+    if (the_suite.beside)
+        run_beside(c, &r);
     if (c->in_place)
         run_in_place(c, &r);
     if (the_suite.promises & TEST_SNAPSHOTS)
@@ -467,12 +517,19 @@ void test_suite_add(const char *path, void (*test)(void))
 void test_backend_suite(const struct psc_backend_api *api, const struct test_variant *variants, unsigned variant_n,
                         unsigned promises)
 {
-    the_suite = (struct test_suite){.api = api, .variants = variants, .variant_n = variant_n, .promises = promises,
-                                    .seed = test_seed()};
+    const struct psc_backend_api *beside = the_suite.beside;
+    the_suite = (struct test_suite){.api = api, .beside = beside, .variants = variants, .variant_n = variant_n, .promises = promises,
+                                    .seed = test_seed(),
+                                    .kept = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref)};
     the_suite.open = g_new0(struct psc_backend *, variant_n);
     for (unsigned v = 0; v < variant_n; v++) {
         struct psc_error error = {0};
         must(api->open(&variants[v].config, &the_suite.open[v], &error), &error, variants[v].name);
+    }
+    if (beside) {
+        static const struct psc_backend_config config = {.threads = 1};
+        struct psc_error error = {0};
+        must(beside->open(&config, &the_suite.beside_open, &error), &error, beside->name);
     }
     g_test_message("seed %" G_GUINT64_FORMAT, the_suite.seed);
     test_backend_ops();
@@ -480,6 +537,13 @@ void test_backend_suite(const struct psc_backend_api *api, const struct test_var
     test_backend_kv();
     test_backend_errors();
     test_backend_queue();
+    if (beside)
+        test_suite_add("results/beside-the-other-backend", test_beside);
+}
+
+void test_backend_suite_beside(const struct psc_backend_api *api)
+{
+    the_suite.beside = api;
 }
 
 void test_backend_suite_end(void)
@@ -487,4 +551,7 @@ void test_backend_suite_end(void)
     for (unsigned v = 0; v < the_suite.variant_n; v++)
         the_suite.api->close(the_suite.open[v]);
     g_free(the_suite.open);
+    if (the_suite.beside)
+        the_suite.beside->close(the_suite.beside_open);
+    g_ptr_array_free(the_suite.kept, TRUE);
 }

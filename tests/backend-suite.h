@@ -18,6 +18,8 @@ enum { /* what a backend promises beyond the contract */
     TEST_SNAPSHOTS = 1, /* psc_call.snapshot is obeyed */
     TEST_QUEUED = 2,    /* bytes change at submit, not before */
     TEST_BOUNDED = 4,   /* row numbers that change while a kernel runs are bounded where it uses them */
+    TEST_CPU_BITS = 8,  /* the cpu's results bit for bit; else near them */
+    TEST_KEEPS_WEIGHTS = 16, /* what a weight was loaded as stays: its bytes on the host must, too */
 };
 
 struct test_tensor {
@@ -60,10 +62,17 @@ struct test_suite {
     unsigned variant_n, promises;
     struct psc_backend **open; /* [variant_n] */
     uint64_t seed;             /* random state */
+    const struct psc_backend_api *beside; /* cases also run there and the results are compared; NULL: not */
+    struct psc_backend *beside_open;
+    double beside_worst;       /* of all cases */
+    unsigned beside_cases, beside_words; /* that were compared; that differ */
+    GPtrArray *kept;           /* weights of cases that are over, until the end (TEST_KEEPS_WEIGHTS) */
 };
 
 void test_backend_suite(const struct psc_backend_api *api, const struct test_variant *variants, unsigned variant_n,
                         unsigned promises);
+/* Call before: every case that is run also runs on the cpu. A test of its own, the last one, prints the largest difference. */
+void test_backend_suite_beside(const struct psc_backend_api *api);
 /* After g_test_run. */
 void test_backend_suite_end(void);
 extern struct test_suite the_suite;

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     'core/plan': DOC + ['core/candela', 'core/plan'],
     'core/run': DOC + ['core/model', 'core/plan', 'core/run', 'core/debug'],
     'core/debug': ['core'],
-    'backends': EVENT + ['core/run/backend.h', 'core/model/blocks.h', 'core/model/weight.h', 'core/plan/kv-format.h', 'backends'],
+    'backends': EVENT + ['core/run/backend.h', 'core/run/probe.h', 'core/model/blocks.h', 'core/model/weight.h', 'core/plan/kv-format.h', 'backends'],
     'traces': ['core', 'traces'],
     'ui/draw': ['core/base', 'core/graph', 'core/event', 'core/doc', 'core/debug', 'ui/draw'],
     'ui': ['core', 'ui'],

@@ -4,6 +4,7 @@ defect switched on, the checker saying so before and after, and hashes that conf
 import glob
 import math
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -583,13 +584,15 @@ def a_backend_that_is_not_here_is_told():
     g = graph(text, outputs)
     for node in g['nodes']:
         node['backend'] = 'cuda'
+    has_cuda = re.search(r'cuda +executes here', run('--version').out)
     answer = run('run', save(g), *fills(values))
-    equal(answer.status, 2)
-    check('cuda: compiled without CUDA' in answer.err, answer.err)
+    equal(answer.status, 0 if has_cuda else 2)
+    check(has_cuda or re.search(r'cuda: (compiled without CUDA|this machine has no|the CUDA runtime finds no)', answer.err), answer.err)
     for spec in ('cuda', 'mixed:0-0=cuda'):
         answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '1', '--backend', spec)
-        equal(answer.status, 2)
-        check("backend 'cuda' cannot be used: compiled without CUDA" in answer.err, answer.err)
+        equal(answer.status, 0 if has_cuda else 2)
+        check(has_cuda or re.search(r"backend 'cuda' cannot be used: (compiled without CUDA|this machine has no|the CUDA runtime finds no)", answer.err),
+              answer.err)
     equal(execute(path(), values, '--backend', 'cpu')['by_name']['o'], [3, 8, 15, 24], 'moved to the cpu')
 
 

@@ -12,7 +12,7 @@ static void add_version(struct psc_text *out)
     const struct psc_backend_entry *entries = psc_backend_entries(&n);
     psc_text_add(out, "planscope-cli " PSC_VERSION "\nBackends:\n");
     for (size_t i = 0; i < n; i++)
-        psc_text_addf(out, "  %-8s %s\n", entries[i].name,
+        psc_text_addf(out, "  %-9s %s\n", entries[i].name,
                       entries[i].unavailable ? entries[i].unavailable : "executes here");
 }
 

@@ -250,17 +250,38 @@ static uint64_t workspace_room(const struct psc_call *call)
     return call->workspace_bytes > workspace_skip(call) ? call->workspace_bytes - workspace_skip(call) : 0;
 }
 
-enum psc_status psc_cpu_exec_prepare(struct psc_cpu_exec *exec, const struct psc_call *call, struct psc_error *reterr)
+/* Operands, shapes, payload, weights; what scratch it needs. */
+static enum psc_status check_call(const struct psc_call *call, struct psc_cpu_plan *plan, struct psc_error *reterr)
 {
-    if (is_idle(call))
-        return PSC_OK;
     const struct psc_cpu_op *op = (unsigned)call->op < PSC_OP_N ? the_ops[call->op] : NULL;
     if (!op)
         return psc_cpu_refuse(call, reterr, PSC_ERR_UNAVAILABLE, "no backend knows how to compute this operation");
     if (!call->out.at)
         return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "its result has no bytes");
+    return op->check ? op->check(call, plan, reterr) : PSC_OK;
+}
+
+enum psc_status psc_cpu_exec_check(const struct psc_cpu_exec *exec, const struct psc_call *call, bool *ret_idle,
+                                   struct psc_error *reterr)
+{
     struct psc_cpu_plan plan = {.exec = exec};
-    enum psc_status status = op->check ? op->check(call, &plan, reterr) : PSC_OK;
+    *ret_idle = is_idle(call);
+    return *ret_idle ? PSC_OK : check_call(call, &plan, reterr);
+}
+
+enum psc_status psc_cpu_exec_check_data(struct psc_cpu_exec *exec, const struct psc_call *call, struct psc_error *reterr)
+{
+    const struct psc_cpu_op *op = the_ops[call->op];
+    struct psc_cpu_run run = {.exec = exec, .threads = exec->one, .vec = exec->vec, .call = call, .in = call->in};
+    return op->data ? op->data(&run, reterr) : PSC_OK;
+}
+
+enum psc_status psc_cpu_exec_prepare(struct psc_cpu_exec *exec, const struct psc_call *call, struct psc_error *reterr)
+{
+    if (is_idle(call))
+        return PSC_OK;
+    struct psc_cpu_plan plan = {.exec = exec};
+    enum psc_status status = check_call(call, &plan, reterr);
     if (status == PSC_OK)
         status = need_snapshots(call, &plan, reterr);
     if (status == PSC_OK && call->workspace && plan.needs.temp > workspace_room(call))

@@ -49,6 +49,12 @@ uint64_t psc_cpu_exec_workspace(const struct psc_cpu_exec *exec, const struct ps
 /* Prepared since the scratch was made, by this exec. */
 enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_call *call,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
+/* For backends with memory of their own: the checks of prepare alone, without scratch; and those of run, for a checked call
+ * whose operands were copied to the host. */
+enum psc_status psc_cpu_exec_check(const struct psc_cpu_exec *exec, const struct psc_call *call, bool *ret_idle,
+                                   struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_cpu_exec_check_data(struct psc_cpu_exec *exec, const struct psc_call *call,
+                                        struct psc_error *reterr) PSC_MUST_CHECK;
 /* Fills a probe's result from host memory. */
 void psc_cpu_exec_probe(const struct psc_probe *probe);
 

@@ -2,6 +2,8 @@
  *
  * To a half: round to nearest, ties to even; too large becomes infinity, NaN stays NaN (quiet, sign kept), subnormals
  * are exact. From a half: always exact (a NaN is made quiet, as x86's F16C does).
+ *
+ * PSC_BOTH_WORLDS: functions that a CUDA compiler makes for the device, too.
  */
 #ifndef PSC_CORE_BASE_HALF_H
 #define PSC_CORE_BASE_HALF_H
@@ -9,7 +11,13 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float psc_half_to_float(uint16_t half)
+#ifdef __CUDACC__
+#define PSC_BOTH_WORLDS static __host__ __device__ inline
+#else
+#define PSC_BOTH_WORLDS static inline
+#endif
+
+PSC_BOTH_WORLDS float psc_half_to_float(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 0x3ffu, bits;
     float value;
@@ -25,7 +33,7 @@ static inline float psc_half_to_float(uint16_t half)
     return value;
 }
 
-static inline uint16_t psc_half_from_float(float value)
+PSC_BOTH_WORLDS uint16_t psc_half_from_float(float value)
 {
     uint32_t bits, sign, magnitude;
     memcpy(&bits, &value, sizeof bits);
