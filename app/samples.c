@@ -13,6 +13,8 @@ static const struct sample examples[] = {
      "every recorded value is the node\xe2\x80\x99s own"},
     {"samples/qwen2.5-0.5b-440-cuda-cpu.json", "440 tokens on CUDA and CPU", "52 splits and 98 staged copies"},
     {"samples/chain.json", "A chain", "silu and add in turn: what may run in place, and what may not"},
+    {"samples/takeover.lazy", "An expression, planned as candela plans",
+     "step through the sort, the alias map and each decision"},
     {"samples/parallel.json", "Two branches", "a reuse that is right only while nodes run one at a time"},
 };
 

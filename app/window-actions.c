@@ -523,7 +523,7 @@ static void mode_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant 
     static const struct {
         const char *name;
         enum psc_view_mode mode;
-    } named[] = {{"map", PSC_VIEW_MAP}, {"rows", PSC_VIEW_ROWS}, {"usage", PSC_VIEW_USAGE}, {"kv", PSC_VIEW_KV}};
+    } named[] = {{"map", PSC_VIEW_MAP}, {"rows", PSC_VIEW_ROWS}, {"usage", PSC_VIEW_USAGE}, {"kv", PSC_VIEW_KV}, {"panel", PSC_VIEW_PANEL}};
     PscWorkspace *ws = PSC_WINDOW(widget)->ws;
     const char *wanted = g_variant_get_string(value, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(named); i++)

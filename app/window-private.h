@@ -9,6 +9,7 @@
 #include "ui/context-bar.h"
 #include "ui/drawer.h"
 #include "ui/kv-pane.h"
+#include "ui/panel-pane.h"
 #include "ui/empty-page.h"
 #include "ui/list-pane.h"
 #include "ui/run-window.h"
@@ -23,8 +24,8 @@ struct _PscWindow {
     GtkWidget *context, *banner, *stack, *empty;
     GtkWidget *lists, *inspector, *timeline, *drawer, *status, *hints, *outer, *inner;
     GtkWidget *progress, *progress_bar, *progress_text;
-    GtkWidget *kv, *views;  /* views: timeline and kv as pages of one stack */
-    GtkWidget *mode_buttons[4], *colour, *height, *halves, *axis_words;
+    GtkWidget *kv, *panel, *views; /* views: timeline, kv and panel as pages of one stack */
+    GtkWidget *mode_buttons[5], *zoom_buttons[3], *colour, *height, *halves, *axis_words;
     PscOpening *opening; /* NULL when none is under way */
     PscRunWindow *run_window; /* NULL until it was asked for */
     PscRunJob *run_job;  /* NULL when none is under way */
@@ -35,7 +36,7 @@ struct _PscWindow {
     gboolean narrow, lists_hidden_by_width, syncing, kv_reading;
 };
 
-/* What is drawn in the centre now: the timeline or the KV view. */
+/* What is drawn in the centre now: the timeline, the KV view or the panel. */
 GtkWidget *psc_window_centre(PscWindow *self);
 void psc_window_set_status(PscWindow *self, const char *text); /* until the cursor moves */
 

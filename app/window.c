@@ -24,7 +24,9 @@ static void show_title(PscWindow *self)
     GString *about = g_string_new(NULL);
     if (study) {
         const struct psc_doc *doc = study->document->doc;
-        g_string_append_printf(about, "%s v%d", doc->format ? doc->format : "trace", (int)doc->version);
+        g_string_append(about, doc->format ? doc->format : "trace");
+        if (doc->version)
+            g_string_append_printf(about, " v%d", (int)doc->version);
         for (uint32_t b = 0; study->graph && b < study->graph->backend_n; b++)
             g_string_append_printf(about, " \xc2\xb7 %s", study->graph->backends[b]);
         const char *prompt = psc_workspace_prompt(self->ws);
@@ -104,7 +106,11 @@ static void show_status(PscWindow *self)
 
 GtkWidget *psc_window_centre(PscWindow *self)
 {
-    return psc_workspace_y_mode(self->ws) == PSC_VIEW_KV ? self->kv : self->timeline;
+    switch (psc_workspace_y_mode(self->ws)) {
+    case PSC_VIEW_KV: return self->kv;
+    case PSC_VIEW_PANEL: return self->panel;
+    default: return self->timeline;
+    }
 }
 
 /* Ways of drawing in the order of their buttons. */
@@ -116,13 +122,14 @@ static const struct {
     {PSC_VIEW_ROWS, "Rows", "a row a buffer (Y)", "x = execution order,  one row a buffer"},
     {PSC_VIEW_USAGE, "Usage", "the curve of live bytes (U)", "x = execution order,  y = live bytes"},
     {PSC_VIEW_KV, "KV", "rows of the KV regions (K)", "x = row of the regions,  y = layer; upper half K, lower half V"},
+    {PSC_VIEW_PANEL, "Inside", "how the planner decided, what the arenas hold (I)", "as it is at the cursor:  \xe2\x86\x90 \xe2\x86\x92 step"},
 };
 
 /* The focus goes with the picture when it was on the one that goes. */
 static void show_page(PscWindow *self)
 {
-    GtkWidget *centre = psc_window_centre(self), *other = centre == self->kv ? self->timeline : self->kv;
-    if (gtk_stack_get_visible_child(GTK_STACK(self->views)) == centre)
+    GtkWidget *centre = psc_window_centre(self), *other = gtk_stack_get_visible_child(GTK_STACK(self->views));
+    if (other == centre)
         return;
     gboolean focused = gtk_widget_has_focus(other);
     gtk_stack_set_visible_child(GTK_STACK(self->views), centre);
@@ -135,13 +142,14 @@ static void show_view(PscWindow *self)
     enum psc_view_mode mode = psc_workspace_y_mode(self->ws);
     PscStudy *study = psc_workspace_study(self->ws);
     gboolean predicted = study && study->analysis->story && study->analysis->story->predicted, kv = mode == PSC_VIEW_KV;
+    gboolean panel = mode == PSC_VIEW_PANEL;
     self->syncing = TRUE;
     show_page(self);
     for (guint i = 0; i < G_N_ELEMENTS(modes); i++) {
         if (modes[i].mode != mode)
             continue;
         gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->mode_buttons[i]), TRUE);
-        char *words = g_strconcat(modes[i].words, predicted && !kv ? ";  bars are predicted" : "", NULL);
+        char *words = g_strconcat(modes[i].words, predicted && !kv && !panel ? ";  bars are predicted" : "", NULL);
         gtk_label_set_text(GTK_LABEL(self->axis_words), words);
         g_free(words);
     }
@@ -149,7 +157,10 @@ static void show_view(PscWindow *self)
     gtk_drop_down_set_selected(GTK_DROP_DOWN(self->height), psc_workspace_height(self->ws));
     gtk_drop_down_set_selected(GTK_DROP_DOWN(self->halves), psc_workspace_kv_halves(self->ws));
     gtk_widget_set_visible(self->height, mode == PSC_VIEW_MAP && !self->narrow);
-    gtk_widget_set_visible(self->colour, !kv);
+    gtk_widget_set_visible(self->colour, !kv && !panel);
+    for (guint i = 0; i < G_N_ELEMENTS(self->zoom_buttons); i++)
+        gtk_widget_set_visible(self->zoom_buttons[i], !panel);
+    gtk_widget_set_visible(self->mode_buttons[G_N_ELEMENTS(modes) - 1], panel || psc_panel_pane_has(self->ws));
     gtk_widget_set_visible(self->halves, kv);
     self->syncing = FALSE;
 }
@@ -389,9 +400,11 @@ static GtkWidget *tool_row_new(PscWindow *self)
     gtk_box_append(GTK_BOX(row), self->halves);
     gtk_box_append(GTK_BOX(row), self->height);
     gtk_box_append(GTK_BOX(row), self->colour);
-    gtk_box_append(GTK_BOX(row), icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out"));
-    gtk_box_append(GTK_BOX(row), icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all"));
-    gtk_box_append(GTK_BOX(row), icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in"));
+    self->zoom_buttons[0] = icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out");
+    self->zoom_buttons[1] = icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all");
+    self->zoom_buttons[2] = icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in");
+    for (guint i = 0; i < G_N_ELEMENTS(self->zoom_buttons); i++)
+        gtk_box_append(GTK_BOX(row), self->zoom_buttons[i]);
     return row;
 }
 
@@ -411,6 +424,8 @@ static GtkWidget *document_page_new(PscWindow *self)
     self->views = gtk_stack_new();
     gtk_stack_add_child(GTK_STACK(self->views), self->timeline);
     gtk_stack_add_child(GTK_STACK(self->views), self->kv);
+    self->panel = psc_panel_pane_new(self->ws);
+    gtk_stack_add_child(GTK_STACK(self->views), self->panel);
     gtk_widget_set_vexpand(self->views, TRUE);
     gtk_widget_set_hexpand(self->views, TRUE);
     gtk_box_append(GTK_BOX(centre), self->views);

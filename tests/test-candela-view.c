@@ -107,7 +107,7 @@ static void test_takeover(void)
     /* the root's inputs are visited last-first: n before k */
     expect(&t, 1, "edge0 t | t! n k? r | | show the bytes of edge0; |");
     expect(&t, 2, "edge0 t n k | k! r | n->k from t t->k itself | not show the bytes of t; not take an idle slot; allocate; | 0:k held");
-    expect(&t, 3, "edge0 t n k r | r! | n->k t->k | not in place over k; not in place over k; not take an idle slot; allocate; | 0:k held 1:r held");
+    expect(&t, 3, "edge0 t n k r | r! | n->k t->k | not in place over k, on the left; not in place over k, on the right; not take an idle slot; allocate; | 0:k held 1:r held");
     forget(&t);
 }
 

@@ -74,6 +74,7 @@ static void drain(struct fixture *f)
 }
 
 #define METAL "traces/samples/qwen2.5-0.5b-metal.json"
+#define TAKEOVER "traces/samples/takeover.lazy"
 #define CHAIN "traces/samples/chain.json"
 
 static void test_empty(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
@@ -256,6 +257,33 @@ static void test_close_while_busy(struct fixture *f, gconstpointer data G_GNUC_U
     g_assert_cmpint(psc_study_end(psc_workspace_study(f->ws)), ==, 7);
 }
 
+/* An expression is shown from the inside; going back gives what was there on the way. */
+static void test_expression(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    struct psc_arena arena = {0};
+    char *words[9] = {NULL};
+    PscStudy *study = psc_workspace_study(f->ws);
+    g_assert_cmpint(psc_workspace_y_mode(f->ws), ==, PSC_VIEW_PANEL);
+    g_assert_nonnull(study->tale);
+    for (int i = 0; i < 18; i++) {
+        struct psc_candela_view *v;
+        struct psc_text text = {0};
+        int at = i < 9 ? i : 17 - i;
+        psc_workspace_step_to(f->ws, at);
+        g_assert_cmpint(psc_candela_view_at(&arena, study->tale, psc_workspace_cursor(f->ws), &v, NULL), ==, PSC_OK);
+        psc_explain_candela_view(&text, v);
+        if (i >= 9)
+            g_assert_cmpstr(psc_text_str(&text), ==, words[at]);
+        else
+            words[at] = g_strdup(psc_text_str(&text));
+        psc_text_release(&text);
+    }
+    g_assert_nonnull(strstr(words[3], "From here on k stands for t (packed)"));
+    for (int i = 0; i < 9; i++)
+        g_free(words[i]);
+    psc_arena_release(&arena);
+}
+
 static void filter_finds(const PscStudy *study, const char *words, uint32_t wanted)
 {
     PscFilter *filter = psc_filter_new(words);
@@ -288,6 +316,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
 #define ADD(path, file, test) g_test_add("/ui/workspace/" path, struct fixture, file, set_up, test, tear_down)
+    ADD("expression", TAKEOVER, test_expression);
     ADD("an-empty-one-goes-nowhere", NULL, test_empty);
     ADD("the-first-view-is-the-whole-run-coloured-by-record", METAL, test_first_view);
     ADD("the-cursor-moves-by-op-layer-end-and-peak", METAL, test_cursor);

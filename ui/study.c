@@ -31,6 +31,7 @@ static void clear_study(gpointer data)
 {
     PscStudy *study = data;
     psc_analysis_free(study->analysis);
+    psc_arena_release(&study->arena);
     g_free(study->node_marks);
     g_free(study->buffer_marks);
     g_free(study->position_of);
@@ -116,7 +117,10 @@ PscStudy *psc_study_new(PscDocument *document, uint32_t phase_index, const struc
     study->phase = *phase;
     study->options = *options;
     study->graph = phase->graph;
-    if (psc_analysis_new(&study->phase, &study->options, &study->analysis, reterr) != PSC_OK) {
+    enum psc_status status = psc_analysis_new(&study->phase, &study->options, &study->analysis, reterr);
+    if (!status && phase->expression)
+        status = psc_candela_tale_new(&study->arena, phase->expression, &study->tale, reterr);
+    if (status) {
         psc_study_unref(study);
         return NULL;
     }

@@ -374,8 +374,8 @@ uint32_t psc_tale_owner_of(const struct psc_candela_tale *t, uint32_t node, uint
     if (lo == first)
         return PSC_NONE;
     const struct psc_tale_key *key = &t->keys[lo - 1];
-    lo = t->class_at[key->class];
-    hi = t->class_at[key->class + 1];
+    lo = t->class_at[key->of];
+    hi = t->class_at[key->of + 1];
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
         if (t->owners[middle].event < events)

@@ -18,7 +18,7 @@ struct psc_tale_node {
 };
 struct psc_tale_entry { uint32_t id, below; bool entered; }; /* below: PSC_NONE at the bottom */
 struct psc_tale_move { uint32_t id, top, depth; uint8_t move; }; /* top: entry on top when it is shown */
-struct psc_tale_key { uint32_t event, class, version; uint8_t tag; }; /* a key joins a class */
+struct psc_tale_key { uint32_t event, of, version; uint8_t tag; }; /* a key joins a class */
 struct psc_tale_owner { uint32_t event, owner, version; uint8_t tag; }; /* a class changes its owner */
 struct psc_tale_holder { int32_t position, end; uint32_t id; }; /* who owns a slot from a position on */
 

@@ -97,4 +97,8 @@ enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_c
 enum psc_status psc_candela_view_at(struct psc_arena *arena, const struct psc_candela_tale *tale, int32_t position,
                                     struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* All of a view in words: the decision with every refusal, the stack, the map, the slots. */
+struct psc_text;
+void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_view *view);
+
 #endif

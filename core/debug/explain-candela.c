@@ -67,10 +67,11 @@ const char *psc_explain_candela_strategy(struct psc_arena *arena, const struct p
         if (denied && denied->why == PSC_DENIED_OP)
             psc_text_add(&text, "in place");
         else
-            psc_text_addf(&text, "in place over %s", input_name(t, step, operand));
+            psc_text_addf(&text, "in place over %s%s", input_name(t, step, operand),
+                          step->input_n < 2 || step->inputs[0] != step->inputs[1] ? "" : operand ? ", on the right" : ", on the left");
         break;
     case PSC_HOW_REFERENCE_SLOT: case PSC_HOW_REFERENCE_ETERNAL:
-        psc_text_addf(&text, "show the bytes of %s", input_name(t, step, 0));
+        psc_text_addf(&text, "%s the bytes of %s", psc_tale_is_cache(t, step->id) ? "keep" : "show", input_name(t, step, 0));
         break;
     case PSC_HOW_USE_SLOT: psc_text_add(&text, "take an idle slot"); break;
     case PSC_HOW_ALLOCATE: psc_text_add(&text, "allocate"); break;
@@ -161,11 +162,13 @@ static void say_taken(struct psc_text *out, const struct psc_candela_tale *t, co
     case PSC_HOW_CACHE_HIT: psc_text_add(out, "An earlier call filled the cache: what lies behind it is not computed again."); return;
     case PSC_HOW_IN_PLACE: say_in_place(out, t, step); break;
     case PSC_HOW_REFERENCE_SLOT:
-        psc_text_addf(out, "Only the layout changes: %s shows slot %u of %s, no byte is written.", name_of(t, step->id), step->slot, x);
-        if (psc_tale_is_cache(t, step->id))
-            psc_text_add(out, " A cache keeps it, so the slot is never given back.");
-        else
-            psc_text_add(out, " The slot stays for both.");
+        if (psc_tale_is_cache(t, step->id)) {
+            psc_text_addf(out, "The cache keeps the bytes of %s for later calls: no byte is written, and slot %u is never given back.",
+                          x, step->slot);
+            return;
+        }
+        psc_text_addf(out, "Only the layout changes: %s shows slot %u of %s, no byte is written. The slot stays for both.",
+                      name_of(t, step->id), step->slot, x);
         break;
     case PSC_HOW_REFERENCE_ETERNAL:
         psc_text_addf(out, "Only the layout changes: it shows the bytes of %s, which are never given back. No byte is written.", x);
@@ -246,7 +249,8 @@ const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_
                       name_of(t, t->kept->root));
     } else if (inside) {
         const struct psc_candela_step *step = &t->plan->steps[position];
-        psc_text_addf(&text, "%s = %s: %s.", name_of(t, step->id), t->nodes[step->id].text, in_short(step->how));
+        psc_text_addf(&text, "%s = %s: %s.", name_of(t, step->id), t->nodes[step->id].text,
+                      psc_tale_is_cache(t, step->id) && step->how == PSC_HOW_REFERENCE_SLOT ? "kept for later calls" : in_short(step->how));
         say_resolved(&text, t, step);
     } else {
         psc_text_addf(&text, "The plan is complete: %u steps in %u slot%s. The result is %s.", t->plan->n, t->plan->slot_n,
@@ -262,4 +266,48 @@ const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_
         psc_text_add(&text, step->dealloc_n > 8 ? " and more." : ".");
     }
     return keep(arena, &text);
+}
+
+/* ---- all of a view ------------------------------------------------------------------------------------------------- */
+
+static void say_stack(struct psc_text *out, const struct psc_candela_view *v)
+{
+    if (v->stack_n)
+        psc_text_add(out, " Sort stack from the top:");
+    for (uint32_t i = 0; i < v->stack_n; i++)
+        psc_text_addf(out, "%s %s (%s)", i ? "," : "", v->stack[i].name,
+                      v->stack[i].leaving ? "yielded now" : v->stack[i].entered ? "waits for what it needs" : "to be visited");
+    if (v->stack_n)
+        psc_text_add(out, v->stack_all > v->stack_n ? " and more." : ".");
+}
+
+static void say_arrows(struct psc_text *out, const struct psc_candela_view *v)
+{
+    if (v->arrow_n)
+        psc_text_add(out, " Alias map:");
+    for (uint32_t i = 0; i < v->arrow_n; i++) {
+        const struct psc_candela_arrow *a = &v->arrows[i];
+        psc_text_addf(out, "%s %s for %s (%s", i ? ";" : "", a->owner, a->node, a->promise);
+        if (a->before)
+            psc_text_addf(out, ", until now %s", a->before);
+        psc_text_add(out, a->two_hops ? ", two hops)" : ")");
+    }
+    if (v->arrow_n)
+        psc_text_add(out, v->arrow_all > v->arrow_n ? " and more." : ".");
+}
+
+void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_view *v)
+{
+    psc_text_add(out, v->words);
+    for (uint32_t i = 0; i < v->try_n; i++)
+        psc_text_addf(out, " %s %s: %s", v->tries[i].taken ? "Taken:" : "Refused:", v->tries[i].strategy, v->tries[i].why);
+    say_stack(out, v);
+    say_arrows(out, v);
+    if (v->slot_n)
+        psc_text_add(out, " Slots:");
+    for (uint32_t i = 0; i < v->slot_n; i++)
+        psc_text_addf(out, "%s %u %s%s", i ? "," : "", v->slots[i].slot, v->slots[i].owner ? v->slots[i].owner : "",
+                      v->slots[i].use == PSC_SLOT_GONE ? " given back" : v->slots[i].use == PSC_SLOT_IDLE ? " idle" : "");
+    if (v->slot_n)
+        psc_text_add(out, ".");
 }

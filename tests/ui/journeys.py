@@ -16,6 +16,7 @@ SOURCE = os.environ.get('PSC_SOURCE_ROOT') or os.path.join(os.path.dirname(os.pa
 METAL = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-metal.json')
 SPLITS = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-440-cuda-cpu.json')
 CACHE, QUEUES = (os.path.join(SOURCE, 'tests', 'fuzz', 'corpus', f'scenario-{name}.json') for name in ('kv', 'sched'))
+TAKEOVER = os.path.join(SOURCE, 'traces', 'samples', 'takeover.lazy')
 LESSON = os.path.join(SOURCE, 'traces', 'lessons', '5-two-orders.json')
 CLI = os.path.join(os.path.dirname(PROGRAM), 'planscope-cli')
 suite = Suite()
@@ -287,6 +288,37 @@ def rows_said(w, text):
             raise Failed(f'KV view says {view.description!r}')
         return view.description
     return wait(f'the KV view to say {text!r}', ask)
+
+
+def inside_said(w, text):
+    def ask():
+        view = w.find('image', 'Inside the planner')
+        if view is None:
+            raise Failed('no view of the inside')
+        view.clear_cache()
+        if text not in view.description:
+            raise Failed(f'the inside says {view.description!r}')
+        return view.description
+    return wait(f'the inside to say {text!r}', ask)
+
+
+@suite.journey
+def an_expression_opens_from_the_inside_and_follows_the_cursor_both_ways():
+    with window(TAKEOVER, size=(1000, 640)) as w:
+        inside_said(w, 'Nothing is planned yet')
+        w.keys('Right', 'Right', 'Right', 'Right')
+        said = inside_said(w, 'From here on k stands for t (packed)')
+        for words in ('Refused: show the bytes of t: t is not packed yet', 'Taken: allocate', 'k for n (packed, until now t)'):
+            if words not in said:
+                raise Failed(f'no {words!r} in {said!r}')
+        w.keys('ctrl+Right', 'ctrl+Right')
+        inside_said(w, 's = u + v: computed in place')
+        w.keys('Left', 'Left')
+        expect('the way back', inside_said(w, 'From here on k stands for t'), said)
+        w.keys('i')                       # the same key leads back to the map
+        w.at('k = as_contiguous t')
+        w.keys('i', 'End', 'ctrl+Right')
+        inside_said(w, 'The plan is complete: 9 steps in 3 slots')
 
 
 @suite.journey

@@ -16,6 +16,7 @@ enum psc_view_mode {
     PSC_VIEW_MAP,   /* y = address: height follows the buffer's bytes */
     PSC_VIEW_USAGE, /* no rows: the curve of live bytes takes their place */
     PSC_VIEW_KV,    /* the KV regions, a page of their own: ui/draw/kv-page.h; layouts of a scene take it as ROWS */
+    PSC_VIEW_PANEL, /* how the planner decided, or what the arenas hold: ui/draw/candela-page.h; as KV */
     PSC_VIEW_MODE_N
 };
 enum psc_view_height { PSC_HEIGHT_AUTO, PSC_HEIGHT_LINEAR, PSC_HEIGHT_SQRT, PSC_HEIGHT_EQUAL, PSC_HEIGHT_N };

@@ -1,0 +1,214 @@
+/* Pages of boxes, words and arrows, without a display: candela's planner from the inside. */
+#include "tests/draw-panel.h"
+#include "tests/util.h"
+
+#include <string.h>
+
+#define TAKEOVER "a = [[1, 2], [3, 4]]; t = transpose(a); n = noop(t); u = n + 1; k = as_contiguous(n); v = k * n; s = u + v; " \
+                 "m = matmul(s, a); c = cache(m); r = c * 2"
+
+struct shown {
+    struct panel_source source;
+    struct psc_panel panel;
+    struct psc_type *type;
+};
+
+static void set_up(struct shown *s, const char *text)
+{
+    memset(s, 0, sizeof *s);
+    panel_source_expression(&s->source, text);
+    s->type = psc_type_new();
+}
+
+static void tear_down(struct shown *s)
+{
+    psc_panel_release(&s->panel);
+    psc_type_free(s->type);
+    panel_source_release(&s->source);
+}
+
+static const struct psc_candela_view *show(struct shown *s, int32_t position, double width, double height, double swing, bool dark)
+{
+    struct psc_candela_view *v;
+    struct psc_candela_look look = {.width = width, .height = height, .swing = swing, .dark = dark};
+    g_assert_cmpint(psc_candela_view_at(&s->source.arena, s->source.tale, position, &v, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_candela_page_build(&s->panel, v, &look, s->type, NULL), ==, PSC_OK);
+    return v;
+}
+
+static unsigned labels_with(const struct psc_panel *p, const char *text)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < p->base.label_n; i++)
+        n += strstr(p->base.text + p->base.labels[i].text, text) != NULL;
+    return n;
+}
+
+/* ---- the expression ------------------------------------------------------------------------------------------------ */
+
+/* No word leaves the page or is lost: what is cut has a tip with all of it. */
+static void test_fits(void)
+{
+    static const double widths[] = {320, 560, 740, 920, 1290};
+    struct shown s;
+    unsigned pages = 0;
+    set_up(&s, TAKEOVER);
+    for (size_t w = 0; w < G_N_ELEMENTS(widths); w++)
+        for (int32_t p = -1; p <= 9; p++, pages++) {
+            show(&s, p, widths[w], p % 2 ? 450 : 700, 1, p % 3 == 0);
+            panel_fits(&s.panel, widths[w]);
+        }
+    g_assert_cmpuint(pages, ==, 55);
+    tear_down(&s);
+}
+
+/* Stepping keeps the parts in their places. */
+static void test_places_stay(void)
+{
+    struct shown s;
+    float head = 0;
+    set_up(&s, TAKEOVER);
+    for (int32_t p = -1; p <= 9; p++) {
+        show(&s, p, 740, 450, 1, false);
+        for (size_t i = 0; i < s.panel.base.label_n; i++)
+            if (!strcmp(s.panel.base.text + s.panel.base.labels[i].text, "DECISION")) {
+                g_assert_true(head == 0 || head == s.panel.base.labels[i].y);
+                head = s.panel.base.labels[i].y;
+            }
+    }
+    g_assert_cmpfloat(head, >, 100);
+    tear_down(&s);
+}
+
+/* At k the arrow of n turns from t to k; the dashed one stays where it pointed. */
+static void test_arrow_swings(void)
+{
+    struct shown s;
+    set_up(&s, TAKEOVER);
+    show(&s, 2, 740, 450, 1, false);
+    g_assert_cmpuint(s.panel.arrow_n, ==, 1);
+    float ends[3];
+    for (int i = 0; i < 3; i++) {
+        const struct psc_candela_view *v = show(&s, 3, 740, 450, i / 2.0, false);
+        g_assert_cmpstr(v->arrows[0].before, ==, "t");
+        g_assert_cmpuint(s.panel.arrow_n, ==, 3);
+        g_assert_cmpint(s.panel.arrows[0].dash, ==, PSC_DASH_GHOST);
+        ends[i] = s.panel.arrows[1].y1;
+    }
+    g_assert_true(ends[0] == s.panel.arrows[0].y1);
+    g_assert_true(ends[0] > ends[1] && ends[1] > ends[2]);
+    g_assert_true(ends[2] == s.panel.arrows[2].y1); /* both end at k */
+    show(&s, 4, 740, 450, 1, false);
+    g_assert_cmpuint(s.panel.arrow_n, ==, 2);
+    tear_down(&s);
+}
+
+static void test_words(void)
+{
+    struct shown s;
+    set_up(&s, TAKEOVER);
+    show(&s, 4, 740, 450, 1, false);
+    g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x97 no"), ==, 3);
+    g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x93 yes"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "in place over k, on the right"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "is yielded now"), ==, 1);
+    show(&s, 0, 740, 450, 1, false);
+    g_assert_cmpuint(labels_with(&s.panel, "Empty: up to here"), ==, 1);
+    g_assert_cmpuint(s.panel.arrow_n, ==, 0);
+    show(&s, 9, 740, 450, 1, false);
+    g_assert_cmpuint(labels_with(&s.panel, "The plan is made"), ==, 1);
+    tear_down(&s);
+}
+
+/* Every step's chip leads to its position. */
+static void test_tips_lead(void)
+{
+    struct shown s;
+    unsigned led = 0;
+    set_up(&s, TAKEOVER);
+    show(&s, 4, 740, 450, 1, false);
+    for (size_t i = 0; i < s.panel.tip_n; i++) {
+        const struct psc_panel_tip *tip = &s.panel.tips[i];
+        const struct psc_panel_tip *hit = psc_panel_at(&s.panel, (double)(tip->area.x0 + tip->area.x1) / 2, (double)(tip->area.y0 + tip->area.y1) / 2);
+        g_assert_nonnull(hit);
+        if (strstr(psc_panel_tip_text(&s.panel, tip), "click to go")) {
+            g_assert_cmpint(hit->position, ==, tip->position);
+            g_assert_cmpint(tip->position, ==, (int)led);
+            led++;
+        }
+    }
+    g_assert_cmpuint(led, ==, 9);
+    g_assert_null(psc_panel_at(&s.panel, 739, 0));
+    tear_down(&s);
+}
+
+/* A long one: the order turns its pages so that the present node is in sight, and says what is not. */
+static void test_long(void)
+{
+    struct shown s;
+    GString *text = g_string_new("x0 = [[1, 2], [3, 4]]");
+    for (int i = 1; i < 400; i++)
+        g_string_append_printf(text, i % 3 ? "; x%d = noop(x%d)" : "; x%d = matmul(x%d, x0)", i, i - 1);
+    set_up(&s, text->str);
+    for (int32_t p = 0; p < 130; p += 13) {
+        const struct psc_candela_view *v = show(&s, p, 740, 450, 1, false);
+        unsigned now = 0;
+        for (size_t i = 0; i < s.panel.tip_n; i++)
+            now += s.panel.tips[i].position == p && strstr(psc_panel_tip_text(&s.panel, &s.panel.tips[i]), "click to go");
+        g_assert_cmpuint(now, ==, 1);
+        g_assert_cmpuint(v->order_at, >, 0);
+        panel_fits(&s.panel, 740);
+    }
+    g_assert_cmpuint(labels_with(&s.panel, " more"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "older entries"), ==, 1);
+    g_string_free(text, TRUE);
+    tear_down(&s);
+}
+
+static void test_painted(void)
+{
+    struct shown s;
+    set_up(&s, TAKEOVER);
+    for (int dark = 0; dark < 2; dark++) {
+        show(&s, 3, 740, 450, 0.5, dark);
+        panel_is_painted(&s.panel, s.type, dark);
+    }
+    tear_down(&s);
+}
+
+static enum psc_status everything(void *data)
+{
+    struct shown *s = data;
+    struct psc_panel panel = {0};
+    struct psc_arena arena = {0};
+    struct psc_candela_view *v;
+    struct psc_candela_look look = {.width = 740, .height = 450, .swing = 0.5};
+    enum psc_status status = psc_candela_view_at(&arena, s->source.tale, 3, &v, NULL);
+    if (!status)
+        status = psc_candela_page_build(&panel, v, &look, NULL, NULL);
+    psc_panel_release(&panel);
+    psc_arena_release(&arena);
+    return status;
+}
+
+static void test_out_of_memory(void)
+{
+    struct shown s;
+    set_up(&s, TAKEOVER);
+    g_assert_cmpuint(test_oom_loop(everything, &s), >, 5);
+    tear_down(&s);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/draw-panel/candela/fits", test_fits);
+    g_test_add_func("/draw-panel/candela/places-stay", test_places_stay);
+    g_test_add_func("/draw-panel/candela/an-arrow-swings", test_arrow_swings);
+    g_test_add_func("/draw-panel/candela/words", test_words);
+    g_test_add_func("/draw-panel/candela/tips-lead", test_tips_lead);
+    g_test_add_func("/draw-panel/candela/long", test_long);
+    g_test_add_func("/draw-panel/candela/painted", test_painted);
+    g_test_add_func("/draw-panel/candela/out-of-memory", test_out_of_memory);
+    return g_test_run();
+}

@@ -1,0 +1,26 @@
+/* ui/panel-pane.h: the inside of a planner or of arenas as a widget: what it has in hand at the cursor.
+ *
+ * Shows ui/draw/candela-page.h for expressions. The page follows the cursor both ways; arrows of the alias map swing
+ * from their old owner to the new one when the cursor moves by one position (not where animations are switched off).
+ * A click on a node of the order or on a slot goes to its position; every part has a tooltip with its whole text.
+ *
+ * With the focus: Up and Down scroll, Page Up and Page Down by a page; all else is the window's (Left and Right step). Its
+ * accessible description says all that is drawn, in words.
+ */
+#ifndef PSC_UI_PANEL_PANE_H
+#define PSC_UI_PANEL_PANE_H
+
+#include "ui/workspace.h"
+
+#include <gtk/gtk.h>
+
+#define PSC_TYPE_PANEL_PANE (psc_panel_pane_get_type())
+G_DECLARE_FINAL_TYPE(PscPanelPane, psc_panel_pane, PSC, PANEL_PANE, GtkWidget)
+
+GtkWidget *psc_panel_pane_new(PscWorkspace *ws);
+/* Has the phase that is shown anything to look into? */
+gboolean psc_panel_pane_has(PscWorkspace *ws);
+/* What is shown now, in words: for the clipboard and the status line. */
+void psc_panel_pane_explain(PscPanelPane *self, struct psc_text *out);
+
+#endif
