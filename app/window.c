@@ -49,7 +49,9 @@ static void show_badge(PscWindow *self)
     PscRecords *records = psc_workspace_records(self->ws);
     const struct psc_kv_step *kv = psc_workspace_study(self->ws) ? psc_workspace_kv(self->ws) : NULL;
     gboolean unwritten = !clobbers && kv && kv->alarm_n;
-    char *text = clobbers    ? g_strdup_printf("\xe2\x9a\xa0 %u clobber%s", clobbers, clobbers == 1 ? "" : "s")
+    bool expression = psc_workspace_study(self->ws) && psc_workspace_study(self->ws)->phase.expression;
+    char *text = clobbers    ? g_strdup_printf("\xe2\x9a\xa0 %u %s%s", clobbers, expression ? "problem" : "clobber",
+                                               clobbers == 1 ? "" : "s")
                  : unwritten ? g_strdup("\xe2\x9a\xa0 unwritten rows")
                  : overwritten
                      ? g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records",

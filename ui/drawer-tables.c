@@ -47,7 +47,7 @@ static void victim_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
     const PscStudy *study = psc_workspace_study(ws);
     const struct psc_finding *f = finding(ws, row);
     char label[96];
-    if (f->victim == PSC_NONE && study->analysis->story->titles)
+    if ((f->victim == PSC_NONE || !study->graph) && study->analysis->story->titles)
         psc_text_add(out, psc_value_label(study->analysis->story, study->graph, f->victim_value, label, sizeof label));
     else
         psc_add_node(out, study, f->victim);
@@ -56,7 +56,8 @@ static void victim_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 static void writer_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
     const struct psc_finding *f = finding(ws, row);
-    if (f->writer == PSC_NONE && f->writer_value == PSC_NONE)
+    bool executed = f->kind == PSC_K9 || f->kind == PSC_K10;
+    if (f->writer == PSC_NONE && f->writer_value == PSC_NONE && !executed)
         psc_text_add(out, "nobody");
     else
         psc_add_actor(out, psc_workspace_study(ws), f->writer, f->position);

@@ -48,7 +48,12 @@ static void who(PscCard *card, const PscStudy *study, const struct psc_finding *
 {
     char exact[27];
     psc_card_section(card, "WHO");
-    if (study->analysis->story->titles)
+    if (f->kind == PSC_K9 || f->kind == PSC_K10) {
+        struct psc_text text = {0};
+        psc_add_actor(&text, study, PSC_NONE, f->position);
+        psc_card_line(card, "Step", psc_text_str(&text));
+        psc_text_release(&text);
+    } else if (study->analysis->story->titles)
         who_of_steps(card, study, f);
     else
         who_of_nodes(card, f);
@@ -68,7 +73,8 @@ void psc_card_of_finding(PscCard *card, int index)
     if ((uint32_t)index >= check->finding_n)
         return;
     const struct psc_finding *f = &check->findings[index];
-    char *title = g_strdup_printf("\xe2\x9a\xa0 Clobber %d of %u", index + 1, check->finding_n);
+    bool executed = f->kind == PSC_K9 || f->kind == PSC_K10; /* a step, not two that meet */
+    char *title = g_strdup_printf("\xe2\x9a\xa0 %s %d of %u", executed ? "Problem" : "Clobber", index + 1, check->finding_n);
     psc_card_title(card, title, NULL);
     g_free(title);
     char *kind = g_strdup_printf("%s %s", psc_kind_name(f->kind), psc_kind_text(f->kind));
@@ -83,7 +89,7 @@ void psc_card_of_finding(PscCard *card, int index)
     who(card, study, f);
     psc_explain_finding_more(&text, study->analysis, f);
     if (text.n) {
-        psc_card_section(card, "WHAT WAS BELIEVED");
+        psc_card_section(card, executed ? "HOW IT IS KNOWN" : "WHAT WAS BELIEVED");
         psc_card_text(card, psc_text_str(&text), NULL);
     }
     psc_text_release(&text);

@@ -30,7 +30,7 @@ void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node)
 void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, int32_t position)
 {
     const struct psc_story *story = study->analysis->story;
-    if (node == PSC_NONE && story && story->titles && position >= 0 && (uint32_t)position < story->position_n)
+    if ((node == PSC_NONE || !study->graph) && story && story->titles && position >= 0 && (uint32_t)position < story->position_n)
         psc_text_add(out, story->titles[position]);
     else
         psc_add_node(out, study, node);

@@ -1,5 +1,6 @@
 #include "ui/inspector-cards.h"
 
+#include "core/candela/kept.h"
 #include "core/debug/explain.h"
 
 #define SHOWN 12
@@ -37,6 +38,38 @@ static void accesses(PscCard *card, const PscStudy *study, int32_t position)
     }
 }
 
+static char *spell(const float *values, uint32_t n, uint64_t len)
+{
+    GString *s = g_string_new(NULL);
+    for (uint32_t i = 0; i < n; i++)
+        g_string_append_printf(s, "%s%g", i ? "  " : "", (double)values[i]);
+    if (len > n)
+        g_string_append(s, "  \u2026");
+    return g_string_free(s, FALSE);
+}
+
+/* What the step of an expression gave when its plan was carried out, and what it should have given. */
+static void values(PscCard *card, const struct psc_candela_kept *kept, int32_t position)
+{
+    if (!kept || !kept->verdict.samples || (uint32_t)position >= kept->plan->n)
+        return;
+    const struct psc_candela_sample *s = &kept->verdict.samples[position];
+    const struct psc_candela_step *step = &kept->plan->steps[position];
+    char shape[96];
+    psc_card_section(card, "VALUES");
+    psc_card_line(card, "Shape", psc_layout_text(&step->layout, shape, sizeof shape));
+    if (!s->ran) {
+        psc_card_line(card, "Gives", "nothing: it was not carried out");
+        return;
+    }
+    char *got = spell(s->got, s->n, psc_layout_len(&step->layout)), *right = spell(s->right, s->n, psc_layout_len(&step->layout));
+    psc_card_line(card, "Gives", got);
+    if (strcmp(got, right))
+        psc_card_line(card, "Right is", right);
+    g_free(got);
+    g_free(right);
+}
+
 void psc_card_of_position(PscCard *card, int32_t position)
 {
     PscStudy *study = psc_workspace_study(card->ws);
@@ -45,16 +78,20 @@ void psc_card_of_position(PscCard *card, int32_t position)
     char *about = g_strdup_printf("step %d of %u", position, story->position_n);
     psc_card_title(card, story->titles[position], about);
     g_free(about);
-    psc_card_section(card, NULL);
+    bool any = false;
     for (uint32_t i = 0; i < check->finding_n; i++) {
         struct psc_text text = {0};
         if (check->findings[i].position != position && check->findings[i].read_position != position)
             continue;
+        if (!any)
+            psc_card_section(card, NULL);
+        any = true;
         psc_text_add(&text, "\xe2\x9a\xa0 ");
         psc_explain_finding(&text, study->analysis, &check->findings[i]);
         psc_card_text(card, psc_text_str(&text), "clobber");
         psc_text_release(&text);
     }
+    values(card, study->phase.expression, position);
     accesses(card, study, position);
     psc_card_of_lesson(card, &study->phase);
 }

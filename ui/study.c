@@ -1,6 +1,7 @@
 #include "ui/study.h"
 
 #include "core/base/text.h"
+#include "core/candela/kept.h"
 
 #include <string.h>
 
@@ -47,6 +48,8 @@ static char *plan_words(const PscStudy *study)
     const struct psc_plan *plan = study->analysis->plan;
     if (!study->analysis->story)
         return g_strdup("No plan");
+    if (!plan && study->phase.expression)
+        return g_strdup_printf("Candela \u00b7 %s", psc_generation_name(study->phase.expression->plan->options.generation));
     if (!plan)
         return g_strdup("Events of the file");
     if (strcmp(plan->planner, "foreign") == 0)

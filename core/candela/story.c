@@ -298,6 +298,28 @@ static void add_end(struct lowering *l, const bool *made)
     }
 }
 
+/* "sum * 2 + 1", "a - b", "transpose(t)"; of a long list of scalars the first three. */
+static void add_formula(struct psc_text *out, const struct psc_candela_plan *plan, const struct psc_candela_step *step)
+{
+    static const char signs[] = "+-*/";
+    const char *const *names = plan->names;
+    if (step->input_n == 1 && step->scalar_n) {
+        psc_text_add(out, names[step->inputs[0]]);
+        for (uint32_t k = 0; k < step->scalar_n && k < 3; k++)
+            psc_text_addf(out, " %c %g", step->scalars[k].op, (double)step->scalars[k].value);
+        psc_text_add(out, step->scalar_n > 3 ? " ..." : "");
+        return;
+    }
+    if (step->input_n == 2 && psc_lazy_op_is_binary(step->op) && step->how != PSC_HOW_BAKED) {
+        psc_text_addf(out, "%s %c %s", names[step->inputs[0]], signs[step->op - PSC_LAZY_ADD], names[step->inputs[1]]);
+        return;
+    }
+    psc_text_add(out, step->how == PSC_HOW_BAKED ? "baked" : step->cell ? "cache" : psc_lazy_op_name(step->op));
+    for (uint32_t k = 0; k < step->input_n; k++)
+        psc_text_addf(out, "%s%s", k ? ", " : "(", names[step->inputs[k]]);
+    psc_text_add(out, step->input_n ? ")" : "()");
+}
+
 void psc_candela_title(struct psc_text *out, const struct psc_candela_plan *plan, uint32_t at)
 {
     const struct psc_candela_step *step = &plan->steps[at];
@@ -306,12 +328,13 @@ void psc_candela_title(struct psc_text *out, const struct psc_candela_plan *plan
         psc_text_addf(out, ": %s", psc_how_name(step->how));
         return;
     }
-    psc_text_addf(out, " = %s", step->how == PSC_HOW_BAKED ? "baked" : step->cell ? "cache" : psc_lazy_op_name(step->op));
-    for (uint32_t k = 0; k < step->input_n; k++)
-        psc_text_addf(out, " %s", plan->names[step->inputs[k]]);
+    psc_text_add(out, " = ");
+    add_formula(out, plan, step);
     psc_text_addf(out, ": %s", psc_how_name(step->how));
     if (step->how == PSC_HOW_IN_PLACE)
-        psc_text_addf(out, " of operand %u", step->operand);
+        psc_text_addf(out, " over %s", plan->names[step->inputs[step->operand]]);
+    if (step->how == PSC_HOW_USE_SLOT)
+        psc_text_addf(out, " of %s", plan->names[step->take]);
 }
 
 static bool add_titles(struct lowering *l, struct psc_arena *scratch)

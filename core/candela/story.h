@@ -14,7 +14,7 @@
 /* levels: steps of one level run beside each other, as their dependencies allow. */
 enum psc_status psc_candela_lower(struct psc_arena *arena, const struct psc_candela_plan *plan, bool levels,
                                   struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
-/* "x2 = scalar sum: in place over sum" into out. */
+/* "x2 = sum * 2: in place over sum" into out. */
 void psc_candela_title(struct psc_text *out, const struct psc_candela_plan *plan, uint32_t step);
 
 #endif

@@ -10,6 +10,7 @@ struct verifying {
     float *const *values;             /* [id]: as computed one by one */
     struct psc_candela_wrong *wrong;  /* the first that was found */
     bool found;
+    struct psc_candela_sample *samples; /* [plan->n], or NULL */
     uint32_t at;                      /* position of the present step */
     /* the second walk: whose bytes change, and when */
     uint32_t watched, changed;
@@ -193,6 +194,17 @@ static void before(void *ctx, const struct psc_candela_step *step, const struct 
     }
 }
 
+static void sample(struct psc_candela_sample *to, const struct psc_handle *result, const float *right)
+{
+    uint64_t n = psc_layout_len(&result->layout);
+    to->ran = true;
+    to->n = n < PSC_SAMPLE_N ? (uint32_t)n : PSC_SAMPLE_N;
+    for (uint32_t i = 0; i < to->n; i++) {
+        to->got[i] = result->store->at[psc_layout_at(&result->layout, i)];
+        to->right[i] = right[i];
+    }
+}
+
 static void after(void *ctx, const struct psc_candela_step *step, const struct psc_handle *inputs,
                   const struct psc_handle *result)
 {
@@ -207,6 +219,8 @@ static void after(void *ctx, const struct psc_candela_step *step, const struct p
         v->wrong->found = result->store->at[psc_layout_at(&result->layout, i)];
         say_why(v, step, inputs, result, v->wrong);
     }
+    if (v->samples)
+        sample(&v->samples[v->at], result, right);
     v->at++;
 }
 
@@ -445,6 +459,11 @@ enum psc_status psc_candela_verify(struct psc_arena *arena, const struct psc_laz
     struct psc_candela_verdict verdict = {.elements = cost_of(l, plan)};
     enum psc_status status = list ? PSC_OK : psc_fail_nomem(reterr);
     verdict.executed = verdict.elements <= PSC_VERIFY_MAX;
+    if (!status && verdict.executed && plan->n <= PSC_SAMPLES_MAX) {
+        verdict.samples = v.samples = psc_arena_alloc0(arena, plan->n, sizeof *v.samples);
+        if (!v.samples)
+            status = psc_fail_nomem(reterr);
+    }
     if (!status && verdict.executed)
         status = carry_out(&v, root, list, &verdict.n, reterr);
     if (!status)

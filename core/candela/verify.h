@@ -63,9 +63,17 @@ struct psc_candela_wrong {
     float expected, found;
     int64_t a, b;
 };
+#define PSC_SAMPLE_N 8u
+#define PSC_SAMPLES_MAX 4096u
+struct psc_candela_sample {      /* the first elements of a step's result, in row-major order */
+    float got[PSC_SAMPLE_N], right[PSC_SAMPLE_N];
+    uint32_t n;                  /* of these; 0 also when the step was not carried out */
+    bool ran;
+};
 struct psc_candela_verdict {
     const struct psc_candela_wrong *wrongs; /* what was computed first, then structure; else what was wasted */
     uint32_t n;
+    const struct psc_candela_sample *samples; /* [plan->n]; NULL when not executed or more than PSC_SAMPLES_MAX steps */
     bool executed;
     uint64_t elements;           /* element steps that carrying it out takes */
 };

@@ -26,7 +26,7 @@ static struct psc_finding finding(const struct psc_story *story, const uint32_t 
     uint32_t step = w->step < plan->n ? w->step : plan->n - 1, shown = step;
     struct psc_finding f = {
         .kind = psc_wrong_is_waste(w->what) ? PSC_K10 : PSC_K9, .reader_kind = PSC_READER_NODE, .victim_value = step,
-        .writer_value = step, .victim = PSC_NONE, .writer = PSC_NONE, .reader = PSC_NONE, .position = (int32_t)step,
+        .writer_value = PSC_NONE, .overlap_only = true, .victim = PSC_NONE, .writer = PSC_NONE, .reader = PSC_NONE, .position = (int32_t)step,
         .read_position = (int32_t)step, .victim_position = (int32_t)step, .write_event = PSC_NONE, .read_event = PSC_NONE,
         .detail = index,
     };
@@ -57,11 +57,11 @@ enum psc_status psc_verdict_findings(struct psc_arena *arena, const struct psc_p
     }
     if (n)
         memcpy(all, check->findings, n * sizeof *all);
-    /* The checker's are in order; each of ours goes behind those of its position. Ours come in few runs in order. */
-    for (uint32_t k = 0; k < extra; k++) {
+    /* The checker's are in order. Ours go before those of their position: they name the cause. They come in few runs in order. */
+    for (uint32_t k = extra; k-- > 0;) {
         struct psc_finding f = finding(story, events, kept->plan, &kept->verdict.wrongs[k], k);
         uint32_t at = n++;
-        while (at && all[at - 1].position > f.position) {
+        while (at && all[at - 1].position >= f.position) {
             all[at] = all[at - 1];
             at--;
         }

@@ -62,7 +62,9 @@ static void words(struct psc_layout *l, const struct psc_finding *f, const struc
     snprintf(c->writer_number, sizeof c->writer_number, "%s", writer);
     snprintf(c->reader_number, sizeof c->reader_number, "%s", reader);
     node_name(s, f->writer, c->writer_name, sizeof c->writer_name);
-    if (writer[0])
+    if (f->kind == PSC_K9 || f->kind == PSC_K10)
+        snprintf(c->first, sizeof c->first, "%s: %s", reader, psc_kind_text(f->kind));
+    else if (writer[0])
         snprintf(c->first, sizeof c->first, "1  %s writes over %s", writer, buffer->name ? buffer->name : victim);
     else
         snprintf(c->first, sizeof c->first, "1  nobody wrote these bytes");
