@@ -1,6 +1,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
 #include "app/cli/words.h"
+#include "core/debug/arena-track.h"
 #include "traces/json-write.h"
 #include "traces/scenario-read.h"
 
@@ -94,10 +95,50 @@ static void put_capture(struct psc_json *j, const struct psc_scenario *s, const 
     psc_json_end_array(j);
 }
 
+/* What the arenas look like at the end. False when there is nothing to look at. */
+static bool look_at_end(struct psc_arena *arena, const struct psc_story *story, struct psc_arena_look *ret)
+{
+    struct psc_arena_track *track;
+    return !psc_arena_track_new(arena, story, &track, NULL) && track &&
+           !psc_arena_track_look(track, arena, story->event_n, ret, NULL);
+}
+
+static void put_blocks(struct psc_json *j, const struct psc_story *story)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_look look = {0};
+    char label[128];
+    (void)look_at_end(&arena, story, &look);
+    psc_json_key(j, "blocks");
+    psc_json_array(j);
+    for (uint32_t h = 0; h < look.home_n; h++)
+        for (uint32_t i = 0; i < look.homes[h].slot_n; i++) {
+            const struct psc_arena_slot_look *slot = &look.homes[h].slots[i];
+            if (slot->state == PSC_SLOT_UNUSED)
+                continue;
+            psc_json_object(j);
+            psc_json_put_string(j, "arena", look.homes[h].name);
+            psc_json_put_u64(j, "slot", i);
+            psc_json_put_string(j, "state", psc_slot_state_name(slot->state));
+            psc_json_put_string(j, "owner", psc_owner_name(slot->owner));
+            psc_json_put_u64(j, "holders", slot->holders);
+            psc_json_put_string(j, "value", psc_value_label(story, NULL, slot->value, label, sizeof label));
+            psc_json_put_u64(j, "bytes", slot->bytes);
+            psc_json_put_u64(j, "capacity", slot->capacity);
+            psc_json_end_object(j);
+        }
+    psc_json_end_array(j);
+    psc_arena_release(&arena);
+}
+
 static void put_arena(struct psc_json *j, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
 {
     const struct psc_arena_answer *a = &answer->arena;
+    uint32_t broken[PSC_INVARIANT_N], broken_n = 0;
     (void)s;
+    for (uint32_t i = 0; i < PSC_INVARIANT_N; i++)
+        if (a->broken >> i & 1)
+            broken[broken_n++] = i;
     psc_json_key(j, "arena");
     psc_json_object(j);
     psc_json_put_u64(j, "live_exec", a->exec.live);
@@ -111,6 +152,8 @@ static void put_arena(struct psc_json *j, const struct psc_scenario *s, const st
     psc_json_put_u64(j, "evictions", a->exec.evicted + a->io.evicted);
     put_list(j, "errors", a->errors, a->error_n);
     psc_json_put_u64(j, "peak_footprint", a->peak_footprint);
+    put_blocks(j, answer->stories[0]);
+    put_list(j, "broken", broken, broken_n);
     psc_json_end_object(j);
 }
 
@@ -172,6 +215,34 @@ static void add_capture(struct psc_text *out, const struct psc_scenario *s, cons
     cli_table_end(&table, out);
 }
 
+/* Which block is whose, and which free one goes first. */
+static void add_blocks(struct psc_text *out, const struct psc_story *story)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_look look = {0};
+    struct cli_table table;
+    char text[128];
+    (void)look_at_end(&arena, story, &look);
+    cli_table_init(&table, "arena|slot|state|owner|value|bytes|of", "lrlllrr");
+    for (uint32_t h = 0; h < look.home_n; h++)
+        for (uint32_t i = 0; i < look.homes[h].slot_n; i++) {
+            const struct psc_arena_slot_look *slot = &look.homes[h].slots[i];
+            bool used = slot->state != PSC_SLOT_FREE;
+            if (slot->state == PSC_SLOT_UNUSED)
+                continue;
+            cli_table_cell(&table, look.homes[h].name);
+            cli_table_number(&table, i);
+            cli_table_cell(&table, psc_slot_state_name(slot->state));
+            snprintf(text, sizeof text, slot->holders > 1 ? "%" PRIu32 " leases" : "a lease", slot->holders);
+            cli_table_cell(&table, slot->owner == PSC_OWNER_LEASE ? text : used ? psc_owner_name(slot->owner) : "");
+            cli_table_cell(&table, used ? psc_value_label(story, NULL, slot->value, text, sizeof text) : "");
+            cli_table_cell(&table, used ? psc_bytes_text(slot->bytes, text, sizeof text) : "");
+            cli_table_cell(&table, psc_bytes_text(slot->capacity, text, sizeof text));
+        }
+    cli_table_end(&table, out);
+    psc_arena_release(&arena);
+}
+
 static void add_arena(struct psc_text *out, const struct psc_scenario *s, const struct psc_scenario_answer *answer)
 {
     const struct psc_arena_answer *a = &answer->arena;
@@ -194,6 +265,7 @@ static void add_arena(struct psc_text *out, const struct psc_scenario *s, const 
         cli_table_number(&table, f->trimmed);
     }
     cli_table_end(&table, out);
+    add_blocks(out, answer->stories[0]);
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
@@ -216,6 +288,17 @@ static void say(const char *path, const struct psc_report *report)
     }
 }
 
+/* --mode and --fault: the same operations on other arenas. */
+static enum psc_status change_arenas(const struct cli_options *o, struct psc_scenario *s, struct psc_error *reterr)
+{
+    if ((o->run.has_mode || o->run.arenas.faults) && s->kind != PSC_SCENARIO_ARENA)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--mode and --fault are for scenarios of arenas, this one is %s", psc_scenario_format(s->kind));
+    if (o->run.has_mode)
+        s->arena.guards = o->plan.mode == PSC_MODE_UPSTREAM ? PSC_ARENA_UPSTREAM : PSC_ARENA_HARDENED;
+    s->arena.faults |= o->run.arenas.faults;
+    return PSC_OK;
+}
+
 enum cli_exit cli_play(struct cli_options *options)
 {
     static const struct {
@@ -234,6 +317,8 @@ enum cli_exit cli_play(struct cli_options *options)
     struct psc_error error = {.byte = UINT64_MAX};
     enum cli_exit exit = CLI_BAD;
     enum psc_status status = psc_scenario_read(&arena, options->file, &report, &scenario, &error);
+    if (!status)
+        status = change_arenas(options, &scenario, &error);
     if (!status)
         status = psc_scenario_play(&arena, &scenario, &report, &answer, &error);
     if (status) {

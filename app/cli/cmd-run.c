@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
+#include "app/cli/run-arena.h"
 #include "app/cli/run-files.h"
 #include "app/cli/run-values.h"
 #include "app/cli/words.h"
@@ -30,6 +31,7 @@ struct running {
     struct psc_tokens tokens;
     struct psc_run_request request;
     struct psc_run_fill fills[CLI_FILLS_MAX];
+    struct psc_arena_settings arenas;
     struct psc_foreign foreign; /* --plan */
     struct psc_run_result result;
     struct cli_run_files files;
@@ -224,6 +226,9 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
         r->request.session.planner = &psc_foreign_planner;
         r->request.session.plan.foreign = &r->foreign;
     }
+    enum psc_status status = cli_arena_request(o, &r->arenas, &r->request, reterr);
+    if (status)
+        return status;
     return r->subject.graph ? take_fills(r, reterr) : take_prompt(r, reterr);
 }
 
@@ -310,6 +315,7 @@ static void result_json(struct psc_json *j, const struct running *r)
     if (r->request.record.hashes)
         psc_json_put_u64(j, "confirmed", a->confirmed_n);
     psc_json_put_u64(j, "unwritten_reads", a->unwritten_n);
+    cli_arena_json(j, a);
     if (r->verify)
         verified_json(j, &r->verified);
 }
@@ -395,6 +401,8 @@ static void tell_findings(const struct running *r)
     if (a->confirmed_n)
         fprintf(stderr, "planscope-cli: %" PRIu32 " %s other bytes than were written (by hashes)\n", a->confirmed_n,
                 a->confirmed_n == 1 ? "read saw" : "reads saw");
+    if (a->arena_broken.ever)
+        fprintf(stderr, "planscope-cli: the arenas: %s\n", a->arena_broken.text);
     if (a->unwritten_n)
         fprintf(stderr, "planscope-cli: %" PRIu64 " rows of KV were read that nobody had written\n", a->unwritten_n);
     if (a->doc)
@@ -416,6 +424,8 @@ static enum cli_exit answer(struct running *r)
     } else if (graph) {
         status = cli_add_outputs(&text, r->result.session, &error);
     }
+    if (!r->options->json)
+        cli_arena_add(&text, &r->result);
     result_json(&j, r);
     psc_json_end_object(&j);
     psc_text_add(&text, psc_text_str(&j.out));
@@ -445,6 +455,7 @@ static enum cli_exit execute(struct running *r)
     fflush(stdout);
     if (status)
         exit = cli_complain(r->options->file, &error);
+    cli_arena_stream(&r->files, &r->result);
     if (cli_run_files_close(&r->files, &r->result))
         exit = CLI_BAD;
     if (verify(r))
@@ -454,7 +465,8 @@ static enum cli_exit execute(struct running *r)
     tell_verified(r);
     if (!exit)
         exit = answer(r);
-    if (!exit && (r->verified.computed_n || r->verified.memory_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n))
+    if (!exit && (r->verified.computed_n || r->verified.memory_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n ||
+                  r->result.arena_broken.ever))
         exit = CLI_FINDINGS;
     return exit;
 }

@@ -117,7 +117,16 @@ static bool set_planner(struct cli_options *o, const char *v)
 }
 static bool set_mode(struct cli_options *o, const char *v)
 {
+    o->run.has_mode = true;
     return psc_mode_parse(v, &o->plan.mode) && (o->replan = true);
+}
+static bool set_arena_fault(struct cli_options *o, const char *v)
+{
+    enum psc_arena_fault fault = psc_arena_fault_from_name(v);
+    if (fault == PSC_ARENA_FAULT_N)
+        return false;
+    o->run.arenas.faults |= PSC_ARENA_BIT(fault);
+    return true;
 }
 static bool set_slots(struct cli_options *o, const char *v)
 {
@@ -336,12 +345,15 @@ static const struct cli_option table[] = {
      "pool, naive, candela, best-fit, linear-scan, greedy-size, greedy-breadth or optimal",
      "default pool; naive, candela, best-fit, linear-scan, greedy-size, -breadth, optimal"},
     {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
+    {"--mode", "MODE", IN(CLI_PLAY), set_mode, "upstream or hardened", "of arenas: instead of the scenario's own: upstream or hardened"},
+    {"--fault", "NAME", IN(CLI_PLAY), set_arena_fault, "a1 to a13", "of arenas: play with a defect, a1 to a13; may be repeated"},
     {"--size", "SIZE", PLANNING | IN(CLI_RUN), set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
      "class or exact; default class"},
     {"--slots", "POLICY", PLANNING | IN(CLI_RUN), set_slots, "lowest, fifo, lifo or random:SEED",
      "lowest, fifo, lifo or random:SEED; default lowest"},
     {"--order", "ORDER", PLANNING | IN(CLI_RUN), set_order, "build or topological", "build or topological; default build"},
-    {"--align", "BYTES", PLANNING | IN(CLI_RUN), set_align, "a power of two such as 64", "arenas: of every offset; default 4"},
+    {"--align", "BYTES", PLANNING | IN(CLI_RUN), set_align, "a power of two such as 64",
+     "arenas: of every offset, default 4; with --memory arena of every block, default 64"},
     {"--capacity", "BYTES", PLANNING | IN(CLI_RUN), set_capacity, "a size such as 40MiB or 1048576",
      "arenas: refuse a plan that needs more of one backend"},
     {"--in-place", "WHETHER", PLANNING | IN(CLI_RUN), set_in_place, "yes or no", "arenas: write over dying operands; default yes"},

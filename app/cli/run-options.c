@@ -126,6 +126,11 @@ static bool set_snapshot(struct cli_options *o, const char *v)
 static bool set_fault(struct cli_options *o, const char *v)
 {
     struct psc_named_fault fault;
+    enum psc_arena_fault arena = psc_arena_fault_from_name(v);
+    if (arena != PSC_ARENA_FAULT_N) {
+        o->run.arenas.faults |= PSC_ARENA_BIT(arena);
+        return o->run.for_arenas = true;
+    }
     if (!psc_named_fault_find(v, &fault))
         return psc_candela_fault_from_name(v) != PSC_CANDELA_FAULT_N && cli_add_lazy_word(o, v);
     o->plan.faults |= fault.plan;
@@ -133,6 +138,37 @@ static bool set_fault(struct cli_options *o, const char *v)
     o->run.session.call_faults |= fault.call;
     return true;
 }
+
+/* Runs on arenas. */
+static bool set_memory(struct cli_options *o, const char *v)
+{
+    o->run.on_arenas = !strcmp(v, "arena");
+    return o->run.on_arenas || !strcmp(v, "pool");
+}
+static bool set_hold(struct cli_options *o, const char *v)
+{
+    return (o->run.for_arenas = true) && whole(v, 0, &o->run.hold);
+}
+static bool set_inputs(struct cli_options *o, const char *v)
+{
+    o->run.for_arenas = true;
+    o->run.borrow = !strcmp(v, "borrow");
+    return o->run.borrow || !strcmp(v, "copy");
+}
+static bool slots_of(struct cli_options *o, const char *v, unsigned arena)
+{
+    return (o->run.for_arenas = true) && whole(v, 1, &o->run.arenas.slot_max[arena]) &&
+           o->run.arenas.slot_max[arena] <= PSC_ARENA_SLOTS_MAX;
+}
+static bool cap_of(struct cli_options *o, const char *v, unsigned arena)
+{
+    o->run.for_arenas = o->run.arenas.has_cap[arena] = true;
+    return cli_parse_bytes(v, &o->run.arenas.cap[arena]);
+}
+static bool set_exec_slots(struct cli_options *o, const char *v) { return slots_of(o, v, PSC_DEPOT_EXEC); }
+static bool set_io_slots(struct cli_options *o, const char *v) { return slots_of(o, v, PSC_DEPOT_IO); }
+static bool set_exec_cap(struct cli_options *o, const char *v) { return cap_of(o, v, PSC_DEPOT_EXEC); }
+static bool set_io_cap(struct cli_options *o, const char *v) { return cap_of(o, v, PSC_DEPOT_IO); }
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -150,6 +186,14 @@ const struct cli_option cli_run_option_table[] = {
     {"--chunk", "N", RUN, set_chunk, "a number of tokens", "tokens of the prompt in one forward; default all"},
     {"--times", "N", RUN, set_times, "a number from 1", "how often a graph runs; default 1"},
     {"--refill", NULL, RUN, set_refill, NULL, "fill the inputs of a graph before each time"},
+    {"--memory", "WHERE", RUN, set_memory, "pool or arena",
+     "where values live: pool, by a plan, or arena, an execution and an I/O arena at run time; default pool"},
+    {"--hold", "K", RUN, set_hold, "a number of runs", "arena: hold the outputs of so many runs; default 0"},
+    {"--inputs", "HOW", RUN, set_inputs, "copy or borrow", "arena: copy inputs into the I/O arena or read them where they are; default copy"},
+    {"--exec-slots", "N", RUN, set_exec_slots, "a number from 1", "arena: blocks of the execution arena in use at once; default any"},
+    {"--io-slots", "N", RUN, set_io_slots, "a number from 1", "arena: the same of the I/O arena"},
+    {"--exec-cap", "BYTES", RUN, set_exec_cap, "a size such as 40MiB or 1048576", "arena: free bytes that the execution arena keeps; default all"},
+    {"--io-cap", "BYTES", RUN, set_io_cap, "a size such as 40MiB or 1048576", "arena: the same of the I/O arena"},
     {"--fault", "NAME", RUN, set_fault, NULL, "run with a historic defect; may be repeated"},
     {"--trace", "OUT.json", RUN, set_trace, "a file name", "write a minfer-trace of the run"},
     {"--events", "OUT", RUN, set_events, "a file name", "stream the run into an events file while it goes on"},

@@ -22,6 +22,9 @@ struct cli_run { /* all strings are borrowed from argv */
     const char *trace, *events, *contents, *logits; /* files to write, NULL */
     const char *kv_dump; /* a folder, NULL */
     struct psc_session_options session; /* all but planner and plan */
+    bool on_arenas, borrow, has_mode, for_arenas; /* for_arenas: an option of runs on arenas was given */
+    uint32_t hold;
+    struct psc_arena_settings arenas;
 };
 
 /* Before the first option is read. */

@@ -116,6 +116,9 @@ static enum psc_status lend(struct psc_arena_memory *m, psc_node block, struct p
         return status;
     psc_arena_memory_leave(m, block);
     psc_lease_move(&held->lease, &handle.lease);
+    held->m = m;
+    held->block = block;
+    m->values[block].held = held;
     return PSC_OK;
 }
 
@@ -136,22 +139,19 @@ enum psc_status psc_session_hold(struct psc_session *s, psc_node output, struct 
     *held = (struct psc_held){.house = m->house, .run = m->house->run, .bytes = m->program->graph->nodes[output].bytes,
                               .offset = block == root && root != output ? m->program->graph->nodes[output].root_offset : 0};
     psc_arena_memory_step(m, "hold %s of run %u", psc_arena_memory_label(m, output, name, sizeof name), held->run);
-    for (struct psc_held *other = m->context.tensors[block].memory ? NULL : m->house->held; other; other = other->next)
-        if (other->run == held->run && m->values[block].value == other->value && m->values[block].buffer == other->buffer &&
-            other->lease.store && !held->lease.store && !status) {
-            if (m->house->settings.story)
-                m->house->settings.story->value = other->value;
-            status = psc_lease_share(&other->lease, &held->lease, reterr);
-            held->origin = other->origin;
-            held->canary = other->canary;
-            held->value = held->window = other->value;
-            held->buffer = other->buffer;
-        }
-    if (!held->lease.store && block == output && root != output)
+    struct psc_held *other = m->values[block].held;
+    if (other) { /* once more, or another output that shows the same block */
+        if (m->house->settings.story)
+            m->house->settings.story->value = other->value;
+        status = psc_lease_share(&other->lease, &held->lease, reterr);
+        held->origin = other->origin;
+        held->canary = other->canary;
+        held->value = held->window = other->value;
+        held->buffer = other->buffer;
+    }
+    else if (block == output && !psc_arena_memory_owns(m->program, root))
         status = detach(m, output, reterr);
-    else if (!held->lease.store && !psc_arena_memory_owns(m->program, root))
-        status = detach(m, output, reterr);
-    if (!status && !held->lease.store)
+    if (!status && !other)
         status = lend(m, block, held, reterr);
     if (status) {
         psc_free(held);
@@ -174,6 +174,7 @@ enum psc_status psc_held_share(struct psc_held *held, struct psc_held **ret, str
     if (!status) {
         *one = *held;
         one->lease = (struct psc_lease){0};
+        one->m = NULL;
         if (held->house->settings.story)
             held->house->settings.story->value = held->value;
         status = psc_lease_share(&held->lease, &one->lease, reterr);
@@ -200,6 +201,19 @@ const void *psc_held_read(struct psc_held *held, uint64_t *ret_bytes)
     return held->lease.ticket.memory + held->offset;
 }
 
+/* Whoever else holds the same block stands for the value, which can be read as long as anybody does. */
+static void pass_on(struct psc_held *held)
+{
+    struct psc_held *other = held->house->held;
+    while (other && (other->buffer != held->buffer || other->run != held->run || other->value != held->value))
+        other = other->next;
+    held->m->values[held->block].held = other;
+    if (other) {
+        other->m = held->m;
+        other->block = held->block;
+    }
+}
+
 enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
 {
     struct psc_arena_house *h;
@@ -215,6 +229,8 @@ enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
     if (held->next)
         held->next->prev = held->prev;
     h->held_n--;
+    if (held->m)
+        pass_on(held);
     if (h->settings.story)
         h->settings.story->value = held->value;
     psc_lease_reset(&held->lease);

@@ -179,9 +179,20 @@ enum psc_status psc_arena_memory_new(struct psc_session *s, const struct psc_are
     return PSC_OK;
 }
 
+/* The values of this session mean other blocks from now on. */
+static void forget_held(struct psc_arena_memory *m)
+{
+    for (struct psc_held *held = m->house->held; held; held = held->next)
+        if (held->m == m) {
+            m->values[held->block].held = NULL;
+            held->m = NULL;
+        }
+}
+
 /* Nothing of the old graph is left. */
 static void forget_graph(struct psc_arena_memory *m)
 {
+    forget_held(m);
     for (uint32_t i = 0; i < m->input_n; i++) {
         struct psc_arena_input *in = &m->inputs[i];
         if (in->borrowed && !in->lent)
@@ -291,7 +302,8 @@ static enum psc_status take_graph(struct psc_arena_memory *m, struct psc_error *
     m->children = psc_arena_alloc0(&m->arena, n, sizeof *m->children);
     if (!m->values || !m->live || !m->inputs || !m->children || !sort_deaths(m, p))
         return psc_fail_nomem(reterr);
-    memset(m->values, 0xff, n * sizeof *m->values);
+    for (uint32_t i = 0; i < n; i++)
+        m->values[i] = (struct psc_arena_value){PSC_NONE, PSC_NONE, PSC_NONE, NULL};
     status = init_context(m, p, reterr);
     if (!status) {
         m->program = p;
@@ -311,6 +323,7 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
     if (m->is_child) { /* its parent's run goes on */
         while (m->live_n)
             psc_arena_memory_leave(m, m->live[m->live_n - 1]);
+        forget_held(m);
         m->ran = false;
         psc_arena_memory_look(h, false);
         return;
@@ -320,6 +333,7 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
         story->why = psc_arena_story_add(story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
     while (m->live_n)
         psc_arena_memory_leave(m, m->live[m->live_n - 1]);
+    forget_held(m);
     psc_context_clear(&m->context);
     m->ran = false;
     psc_arena_memory_look(h, true);
@@ -455,7 +469,7 @@ void psc_arena_memory_enter(struct psc_arena_memory *m, psc_node root, uint32_t 
 {
     const struct psc_block_handle *h = &m->context.tensors[root].handle;
     struct psc_arena_value *v = &m->values[root];
-    *v = (struct psc_arena_value){value, (uint32_t)psc_depot_slots(h->store)[h->ticket.slot].buffer, m->live_n};
+    *v = (struct psc_arena_value){value, (uint32_t)psc_depot_slots(h->store)[h->ticket.slot].buffer, m->live_n, NULL};
     m->live[m->live_n++] = root;
 }
 
@@ -483,7 +497,8 @@ unsigned char *psc_arena_memory_of(const struct psc_arena_memory *m, psc_node no
     psc_node root = root_of(g, node);
     const struct psc_arena_input *in = m->program->input_of[root] == PSC_NONE ? NULL : &m->inputs[m->program->input_of[root]];
     const struct psc_tensor *t = &m->context.tensors[root];
-    unsigned char *memory = in ? in->memory : t->memory;
+    const struct psc_held *held = in ? NULL : m->values[root].held;
+    unsigned char *memory = in ? in->memory : t->memory ? t->memory : held ? held->lease.ticket.memory : NULL;
     uint64_t offset = g->nodes[node].root_offset;
     *ret = in ? in->place
               : (struct psc_arena_place){m->values[root].value, m->values[root].value, m->values[root].buffer,

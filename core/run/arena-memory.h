@@ -36,7 +36,10 @@ struct psc_arena_input {
     bool borrowed;
     bool lent;                       /* by the parent: a block of its, or what it borrowed itself */
 };
-struct psc_arena_value { uint32_t value, buffer, live_at; }; /* of the story; place in memory->live, PSC_NONE */
+struct psc_arena_value {
+    uint32_t value, buffer, live_at; /* of the story; place in memory->live, PSC_NONE */
+    struct psc_held *held;           /* who has its block now, when that is somebody outside; else NULL */
+};
 
 struct psc_arena_memory {
     struct psc_arena_house *house;   /* counted */
@@ -67,6 +70,8 @@ struct psc_held {
     uint64_t canary, offset, bytes;
     uint32_t value, buffer, run;   /* value: of the block */
     uint32_t window;               /* the value that is read */
+    struct psc_arena_memory *m;    /* whose value `block` it is, NULL when that is over */
+    psc_node block;
 };
 
 enum psc_status psc_arena_memory_new(struct psc_session *s, const struct psc_arena_settings *settings, struct psc_arena_memory **ret,

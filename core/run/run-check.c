@@ -11,7 +11,7 @@
 /* Planned or happened, a finding is the same when the same three are in it. */
 static uint64_t finding_key(const struct psc_graph *graph, const struct psc_finding *f)
 {
-    uint64_t key = psc_hash_mix((uint64_t)graph->n << 32 | f->victim);
+    uint64_t key = psc_hash_mix((uint64_t)(graph ? graph->n : 0) << 32 | f->victim);
     key = psc_hash_mix(key ^ ((uint64_t)f->writer << 32 | f->reader));
     return psc_hash_mix(key ^ ((uint64_t)f->reader_kind << 32 | f->victim_value));
 }
@@ -57,7 +57,7 @@ enum psc_status psc_run_check_plan(struct psc_runner *r, bool rerun, struct psc_
     struct psc_arena scratch = {0};
     struct psc_story *story;
     psc_session_counters(r->session, &counters);
-    if (counters.uid <= r->checked_uid)
+    if (counters.uid <= r->checked_uid || r->result->on_arenas)
         return PSC_OK;
     r->checked_uid = counters.uid;
     const struct psc_graph *graph = psc_session_graph(r->session);
@@ -80,7 +80,7 @@ enum psc_status psc_run_check_doc(struct psc_runner *r, struct psc_doc *doc, str
     for (uint32_t p = 0; status == PSC_OK && p < doc->phase_n; p++)
         if (doc->phases[p].story)
             status = count_findings(r, doc->phases[p].graph, doc->phases[p].story, false, reterr);
-    for (uint32_t i = 0; status == PSC_OK && i < psc_recorder_story_n(r->recorder); i++) {
+    for (uint32_t i = 0; status == PSC_OK && r->recorder && i < psc_recorder_story_n(r->recorder); i++) {
         uint32_t phase;
         const struct psc_story *story = psc_recorder_story(r->recorder, i, &phase);
         status = count_findings(r, doc->phases[phase].graph, story, false, reterr);
@@ -98,6 +98,11 @@ void psc_run_figures(struct psc_runner *r)
         psc_session_figures(r->session, b, &to->pools[b]);
         to->used_bytes += to->pools[b].pool_bytes;
         to->kv_bytes += to->pools[b].region_bytes;
+    }
+    if (to->on_arenas) {
+        struct psc_arena_run_figures last;
+        psc_session_arena_run(r->session, &last);
+        to->used_bytes = last.footprint;
     }
     psc_session_counters(r->session, &to->counters);
 }
@@ -161,6 +166,29 @@ static void add_model_facts(struct facts *f, const struct psc_runner *r)
     }
 }
 
+static void add_arena_facts(struct facts *f, const struct psc_runner *r)
+{
+    static const char *const names[2][2] = {{"exec_cap", "exec_slots"}, {"io_cap", "io_slots"}};
+    for (unsigned a = 0; a < 2; a++) {
+        if (r->arenas.has_cap[a])
+            add_number(f, names[a][0], r->arenas.cap[a]);
+        if (r->arenas.slot_max[a])
+            add_number(f, names[a][1], r->arenas.slot_max[a]);
+    }
+    struct psc_text faults = {0};
+    for (unsigned i = 0; i < PSC_ARENA_FAULT_N; i++)
+        if (r->arenas.faults & PSC_ARENA_BIT(i))
+            psc_text_addf(&faults, "%s%s", faults.n ? "," : "", psc_arena_fault_info((enum psc_arena_fault)i)->name);
+    if (faults.n)
+        add(f, "arena_faults", psc_text_str(&faults));
+    f->failed = f->failed || faults.failed;
+    psc_text_release(&faults);
+    add_number(f, "hold", r->request->hold);
+    add(f, "inputs", r->request->borrow_inputs ? "borrowed" : "copied");
+    add(f, "memory", "arena");
+    add(f, "mode", r->arenas.guards == PSC_ARENA_UPSTREAM ? "upstream" : "hardened");
+}
+
 /* By key. */
 enum psc_status psc_run_facts(const struct psc_runner *r, struct psc_doc *doc, struct psc_error *reterr)
 {
@@ -174,12 +202,17 @@ enum psc_status psc_run_facts(const struct psc_runner *r, struct psc_doc *doc, s
     add_faults(&f, o);
     if (q->model)
         add_model_facts(&f, r);
-    add(&f, "mode", psc_mode_name(o->plan.mode));
+    if (r->result->on_arenas)
+        add_arena_facts(&f, r);
+    else
+        add(&f, "mode", psc_mode_name(o->plan.mode));
     add(&f, "order", psc_order_name(o->plan.order));
-    add(&f, "planner", o->planner ? o->planner->name : "pool");
-    add(&f, "recycled", recycled[o->recycled]);
-    add(&f, "size", psc_size_name(o->plan.size));
-    add(&f, "slots", psc_slots_name(o->plan.slots));
+    if (!r->result->on_arenas) {
+        add(&f, "planner", o->planner ? o->planner->name : "pool");
+        add(&f, "recycled", recycled[o->recycled]);
+        add(&f, "size", psc_size_name(o->plan.size));
+        add(&f, "slots", psc_slots_name(o->plan.slots));
+    }
     add(&f, "snapshot", o->snapshot ? "on" : "off");
     if (o->config.threads)
         add_number(&f, "threads", o->config.threads);

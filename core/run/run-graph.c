@@ -112,6 +112,8 @@ enum psc_status psc_run_graph(struct psc_runner *r, struct psc_error *reterr)
             status = fill_all(r, reterr);
         if (status == PSC_OK)
             status = psc_run_execute(r, kind, &r->result->cancelled, reterr);
+        if (status == PSC_OK && !r->result->cancelled)
+            status = psc_run_arena_after(r, reterr);
         if (status == PSC_OK && !r->result->cancelled && r->recorder)
             status = psc_recorder_step(r->recorder, false, 0, "", NULL, 0, reterr);
     }

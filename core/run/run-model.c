@@ -179,6 +179,8 @@ static enum psc_status forward(struct going *g, const char *kind, const int32_t 
         return status;
     status = read_logits(g, reterr);
     if (status == PSC_OK)
+        status = psc_run_arena_after(r, reterr);
+    if (status == PSC_OK)
         status = record_step(g, is_decode, tokens[0], reterr);
     g->position += n;
     g->step++;

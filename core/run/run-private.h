@@ -4,6 +4,7 @@
  *     run-model.c   graphs, inputs, prefill and decode of a model
  *     run-graph.c   a graph with its fills
  *     run-check.c   findings before and after, figures, facts
+ *     run-arena.c   runs on arenas: what is held, what is told
  */
 #ifndef PSC_CORE_RUN_RUN_PRIVATE_H
 #define PSC_CORE_RUN_RUN_PRIVATE_H
@@ -26,6 +27,11 @@ struct psc_runner {
     uint64_t assignment;           /* hash of what was asked for */
     bool fuse_qkv, fuse_ffn;
     uint32_t n_ctx;
+    struct psc_arena_settings arenas; /* of the request, with the story */
+    struct psc_arena_story *story; /* in the arena; NULL: nothing is told */
+    struct psc_run_holding *oldest; /* outputs that are held; the newest is the result's */
+    uint32_t holding_n;
+    size_t arena_run_cap;
     const char *stage;             /* "prefill", for progress */
     uint64_t done, total;          /* nodes */
     struct psc_map seen;           /* findings counted */
@@ -43,6 +49,16 @@ enum psc_status psc_run_check_plan(struct psc_runner *r, bool rerun, struct psc_
 enum psc_status psc_run_check_doc(struct psc_runner *r, struct psc_doc *doc, struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_run_figures(struct psc_runner *r);
 enum psc_status psc_run_facts(const struct psc_runner *r, struct psc_doc *doc, struct psc_error *reterr) PSC_MUST_CHECK;
+/* ---- run-arena.c: nothing happens when the run is not on arenas */
+enum psc_status psc_run_arena_set_up(struct psc_runner *r, struct psc_session_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_run_arena_fill(struct psc_runner *r, psc_node node, const void *words, uint64_t n, struct psc_error *reterr) PSC_MUST_CHECK;
+/* After an execution whose outputs have been read: they may be held. */
+enum psc_status psc_run_arena_after(struct psc_runner *r, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Drops what is held, ends the story. *ret stays as it is when nothing was told. */
+enum psc_status psc_run_arena_end(struct psc_runner *r, const char *model, struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_run_arena_release(struct psc_runner *r);
+/* Frees the session, too. */
+void psc_run_arena_release_result(struct psc_run_result *result);
 /* ---- run.c */
 /* Fills an input and tells the recorder. */
 enum psc_status psc_run_fill(struct psc_runner *r, psc_node node, const void *words, uint64_t n,

@@ -89,7 +89,8 @@ static void make_sink(struct psc_runner *r)
 
 enum psc_status psc_run_fill(struct psc_runner *r, psc_node node, const void *words, uint64_t n, struct psc_error *reterr)
 {
-    enum psc_status status = psc_session_fill_node(r->session, node, words, n, reterr);
+    enum psc_status status = r->result->on_arenas ? psc_run_arena_fill(r, node, words, n, reterr)
+                                                  : psc_session_fill_node(r->session, node, words, n, reterr);
     if (status == PSC_OK && r->recorder)
         status = psc_recorder_filled(r->recorder, node, words, n * 4, reterr);
     return status;
@@ -152,7 +153,10 @@ static enum psc_status set_up(struct psc_runner *r, struct psc_error *reterr)
     } else if (q->n_ctx) {
         options.n_ctx = q->n_ctx;
     }
-    bool records = q->record.events || q->record.values || q->record.hashes || q->record.contents;
+    status = psc_run_arena_set_up(r, &options, reterr);
+    if (status != PSC_OK)
+        return status;
+    bool records = !options.arenas && (q->record.events || q->record.values || q->record.hashes || q->record.contents);
     if (records) {
         struct psc_recorder_options record = q->record;
         record.reruns = q->graph && q->times > 1 && !q->refill;
@@ -182,6 +186,8 @@ static enum psc_status wind_up(struct psc_runner *r, enum psc_status ended, stru
         r->result->unwritten_n = psc_recorder_unwritten_n(r->recorder);
         status = psc_recorder_doc(r->recorder, model, q->prompt_text, &doc, &err);
     }
+    if (status == PSC_OK)
+        status = psc_run_arena_end(r, model, &doc, &err);
     if (status == PSC_OK && doc)
         status = psc_run_facts(r, doc, &err);
     if (status == PSC_OK && doc)
@@ -205,6 +211,7 @@ enum psc_status psc_run(const struct psc_backend_api *const *apis, uint32_t api_
         status = request->model ? psc_run_model(&r, reterr) : psc_run_graph(&r, reterr);
     status = wind_up(&r, status, reterr);
     psc_recorder_free(r.recorder);
+    psc_run_arena_release(&r);
     psc_map_release(&r.seen);
     psc_arena_release(&r.arena);
     return status;
@@ -216,7 +223,7 @@ void psc_run_result_release(struct psc_run_result *result)
     psc_text_release(&result->text);
     psc_doc_free(result->doc);
     psc_free(result->logits);
-    psc_session_free(result->session);
+    psc_run_arena_release_result(result);
     psc_kv_runs_release(&result->kv);
     memset(result, 0, sizeof *result);
 }

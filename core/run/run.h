@@ -21,7 +21,7 @@
 #include "core/run/recorder.h"
 #include "core/run/sampler.h"
 #include "core/plan/kv-runs.h"
-#include "core/run/session.h"
+#include "core/run/session-arena.h"
 
 /* What an input is filled with. name: the node's, else its label (psc_node_label, "input #0"), else its id as a number.
  * words: bit patterns, n of them, as many as the node has elements. */
@@ -56,7 +56,10 @@ struct psc_run_request {
     enum psc_choice fuse_qkv, fuse_ffn;      /* by default: where the backend fuses_decode */
     enum psc_kv_inputs kv_inputs;            /* by default positions: the published topology */
     enum psc_kv_format kv_format;            /* of the rows of K and V */
-    struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run */
+    struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run. arenas: what is recorded is
+                                                what they do, over all runs; checks are on, no plan is looked at */
+    uint32_t hold;                           /* on arenas: the outputs of so many runs are held, the oldest are dropped */
+    bool borrow_inputs;                      /* on arenas: inputs are not copied */
     struct psc_recorder_options record;
 
     /* Called from the running thread; any may be NULL. token: after each generated token. cancelled: asked at every
@@ -76,7 +79,7 @@ struct psc_run_result {
     bool cancelled, stopped;         /* by the person; by a stop token */
     uint32_t prefill_tokens;
     double prefill_seconds, decode_seconds;
-    uint64_t planned_bytes, used_bytes; /* pools: of the plan that needs most; as they are at the end */
+    uint64_t planned_bytes, used_bytes; /* pools: of the plan that needs most; as they are at the end. Arenas: 0; blocks */
     uint64_t kv_bytes;               /* K and V regions */
     uint64_t unwritten_n;            /* rows of K and V that were read and that nobody had written */
     struct psc_pool_figures pools[8];
@@ -88,6 +91,13 @@ struct psc_run_result {
     float *logits;                   /* of the last forward, [logit_n]; owned */
     uint32_t logit_n;
     struct psc_session *session;     /* still alive: for dumps; owned */
+    bool on_arenas;
+    struct psc_arena_run_figures *arena_runs; /* one an execution, in order; owned */
+    uint32_t arena_run_n, arena_untold; /* the story ends with so many runs; 0: it has all */
+    struct psc_depot_figures depots[2]; /* at the end: exec, io */
+    struct psc_arena_broken arena_broken;
+    struct psc_run_borrowed *borrowed; /* inputs; owned, gone after the session */
+    struct psc_run_holding *holding; /* outputs of the last run, held until the result goes; owned */
     struct psc_kv_runs kv;           /* of a model: which rows of its cache hold what; owned. cells.n 0: there is none */
 };
 void psc_run_result_release(struct psc_run_result *result); /* {0} is fine */
