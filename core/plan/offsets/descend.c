@@ -114,15 +114,25 @@ static bool prepare(struct descent *d, struct psc_arena *scratch)
     return measure_parts(d, scratch);
 }
 
-/* A round of settings at a capacity. */
+/* Rounds 0 to 2 share the settings among them, each tries those that the ones before did not; from round 3 on all are
+ * tried, with noise, and with more nodes from round to round. */
+static void choose_settings(uint32_t round, uint32_t *lo, uint32_t *hi)
+{
+    static const uint8_t ends[] = {0, 2, 6, SETTING_N};
+    *lo = round < 3 ? ends[round] : 0;
+    *hi = round < 3 ? ends[round + 1] : SETTING_N;
+}
+
 static enum psc_search_answer try_capacity(struct descent *d, struct part *part, uint64_t capacity)
 {
     enum psc_search_answer answer = PSC_SEARCH_SPENT;
+    uint32_t k, end, more = part->round < 3 ? 0 : part->round - 3;
     struct psc_search_limits limits = {.work = d->work, .until = d->until,
-                                       .nodes = ((uint64_t)part->n * 3 / 2 + 64) << (part->round < 32 ? part->round : 32)};
-    for (uint32_t k = 0; answer == PSC_SEARCH_SPENT && k < SETTING_N && !d->spent; k++) {
+                                       .nodes = ((uint64_t)part->n * 3 / 2 + 64) << (more < 32 ? more : 32)};
+    choose_settings(part->round, &k, &end);
+    for (; answer == PSC_SEARCH_SPENT && k < end && !d->spent; k++) {
         struct psc_search_setting setting = settings[k];
-        if (part->round) {
+        if (part->round >= 3) {
             setting.seed = part->round * (uint64_t)SETTING_N + k;
             setting.noise = (uint8_t)(4u << setting.seed % 5);
         }
@@ -138,6 +148,13 @@ static uint64_t next_capacity(const struct descent *d, const struct part *part, 
     if (!part->tried)
         return part->lowest > aim ? part->lowest : aim;
     return part->open + (top - part->open + d->unit) / 2 / d->unit * d->unit;
+}
+
+/* A round ends when nothing is left between what was tried and the height but this. */
+static uint64_t finest(const struct part *part)
+{
+    unsigned shift = 5 + 2 * part->round;
+    return shift < 64 ? part->lowest >> shift : 0;
 }
 
 /* One try for a part that is above the aim and not proved. */
@@ -172,10 +189,12 @@ static enum psc_status step(struct descent *d, uint32_t p, uint64_t aim)
     default:
         return PSC_ERR_NOMEM;
     }
-    if (part->tried && part->open + d->unit >= part->height) {
+    if (part->tried && part->open + d->unit + finest(part) >= part->height) {
         part->round++;
-        part->tried = false;
+        part->tried = part->round >= 3 && part->round % 4;
         part->open = part->lowest;
+        if (part->tried)
+            part->open += (part->height - part->lowest) / 4 / d->unit * d->unit;
     }
     return PSC_OK;
 }

@@ -1,12 +1,13 @@
 /* core/plan/offsets/descend.h: a packing made lower by search, part by part, as long as there is work left.
  *
  *     height ...... 1100  found by a heuristic          try the bound: spent. Half way: 1060, found, 1056 high
- *     lowest ...... 1000  the bound of the part         half way again: 1028, spent; 1042, found ... then all anew with
- *                                                       twice the nodes, until the height is the lowest there can be
+ *     lowest ...... 1000  the bound of the part         half way again: 1028, spent; 1042, found ... then a new round
  *
- * The part that is highest is worked on, since it alone makes the packing so high. Each try is a round of settings, each
- * with as many nodes as the round allows; from the second round on with noise. A try that shows that a capacity is too
- * small raises the lowest: when it meets the height, the height is proved.
+ * The part that is highest is worked on, since it alone makes the packing so high. A try is some settings of the search
+ * (search.h), each with so many nodes. The first three rounds share the settings among them and have just more nodes than
+ * there are boxes; later rounds try all, with noise and twice the nodes each time, halve more finely, and mostly begin
+ * above the bound. A try that shows that a capacity is too small raises the lowest: when it meets the height, the height
+ * is proved.
  *
  * Any time: whatever ends it, the packing is never higher than before. Deterministic for a budget of work.
  */

@@ -29,14 +29,14 @@ static bool make_items(struct psc_search *s, const struct psc_offsets_problem *p
 {
     size_t n = s->n;
     s->items = psc_arena_alloc0(&s->arena, n, sizeof *s->items);
-    s->key = psc_arena_alloc0(&s->arena, n, sizeof *s->key);
+    s->spots = psc_arena_alloc0(&s->arena, n, sizeof *s->spots);
     s->at = psc_arena_alloc0(&s->arena, n, sizeof *s->at);
     s->rank = psc_arena_alloc0(&s->arena, n, sizeof *s->rank);
     s->area = psc_arena_alloc0(&s->arena, n, sizeof *s->area);
     s->crowd = psc_arena_alloc0(&s->arena, n, sizeof *s->crowd);
     s->kept = psc_arena_alloc0(&s->arena, n, sizeof *s->kept);
     s->is_kept = psc_arena_alloc0(&s->arena, n, sizeof *s->is_kept);
-    if (!s->items || !s->key || !s->at || !s->rank || !s->area || !s->crowd || !s->kept || !s->is_kept)
+    if (!s->items || !s->spots || !s->at || !s->rank || !s->area || !s->crowd || !s->kept || !s->is_kept)
         return false;
     for (uint32_t k = 0; k < s->n; k++) {
         const struct psc_box *box = &p->boxes[boxes[k]];
@@ -50,6 +50,7 @@ static bool make_items(struct psc_search *s, const struct psc_offsets_problem *p
             item->fixed = s->has_fixed = true;
             s->at[k] = p->fixed[boxes[k]];
         }
+        s->spots[k].bytes = item->bytes;
         s->area[k] = area_of(item->bytes, box->end - box->begin);
     }
     return true;

@@ -13,6 +13,7 @@ struct psc_search_item { /* a box of the part; items are in order of their begin
     uint32_t twin;         /* the last one before it that is like it, PSC_NONE */
     bool fixed;
 };
+struct psc_search_spot { uint64_t key, bytes; }; /* the lowest byte at which an item may begin, or PLACED; the item's */
 struct psc_search_section {
     uint64_t low;          /* where the next of its boxes may begin at the lowest; PLACED: none is left */
     uint64_t end;          /* the least height at which its boxes can end */
@@ -34,7 +35,7 @@ struct psc_search {
     uint32_t words;                /* of a set of sections */
     uint32_t shift, group_words;   /* of a coarse set: a bit for 2^shift neighbouring sections */
     struct psc_search_item *items; /* [n] */
-    uint64_t *key;                 /* [n] the lowest byte at which it may begin; PLACED */
+    struct psc_search_spot *spots; /* [n] */
     uint64_t *at;                  /* [n] where it was placed */
     uint64_t *rank;                /* [n] the lowest is tried first */
     uint64_t *area, *crowd;        /* [n] bytes x steps, at most UINT64_MAX; the most bytes alive in one of its sections */

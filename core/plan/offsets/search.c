@@ -102,8 +102,8 @@ static bool move(struct psc_search *s, uint32_t i, uint64_t key)
         s->nomem = true;
         return false;
     }
-    s->moved[s->moved_n++] = (struct psc_search_moved){s->key[i], i};
-    s->key[i] = key;
+    s->moved[s->moved_n++] = (struct psc_search_moved){s->spots[i].key, i};
+    s->spots[i].key = key;
     soil(s, s->items[i].from, s->items[i].to);
     return true;
 }
@@ -128,21 +128,22 @@ static void set_section(struct psc_search *s, uint32_t k, const struct psc_searc
 static bool look(struct psc_search *s, uint32_t k)
 {
     uint32_t *list = s->list + s->list_at[k], n = s->list_at[k + 1] - s->list_at[k];
+    const struct psc_search_spot *spots = s->spots;
     struct psc_search_section now = {.low = PLACED};
     s->looks += 1 + n / 64;
     for (uint32_t i = 1; i < n; i++) { /* nearly sorted */
         uint32_t item = list[i], h = i;
-        uint64_t key = s->key[item];
-        for (; h && s->key[list[h - 1]] > key; h--)
+        uint64_t key = spots[item].key;
+        for (; h && spots[list[h - 1]].key > key; h--)
             list[h] = list[h - 1];
         list[h] = item;
     }
-    for (uint32_t i = 0; i < n && s->key[list[i]] != PLACED; i++) {
-        uint64_t key = s->key[list[i]];
-        now.end = (key > now.end ? key : now.end) + s->items[list[i]].bytes;
-        if (key > now.low || s->items[list[i]].fixed)
+    for (uint32_t i = 0; i < n && spots[list[i]].key != PLACED; i++) {
+        const struct psc_search_spot *spot = &spots[list[i]];
+        now.end = (spot->key > now.end ? spot->key : now.end) + spot->bytes;
+        if (spot->key > now.low || (s->has_fixed && s->items[list[i]].fixed))
             continue;
-        now.low = key;
+        now.low = spot->key;
         now.n++;
     }
     if (now.end > s->capacity)
@@ -162,14 +163,14 @@ static bool is_missed(const struct psc_search *s, uint32_t i)
     uint64_t ground = 0;
     for (uint32_t k = s->beside_at[i]; k < s->beside_at[i + 1]; k++) {
         uint32_t other = s->beside[k];
-        if (s->key[other] == PLACED && s->at[other] + s->items[other].bytes > ground)
-            ground = s->at[other] + s->items[other].bytes;
+        if (s->spots[other].key == PLACED && s->at[other] + s->spots[other].bytes > ground)
+            ground = s->at[other] + s->spots[other].bytes;
     }
     ground = open_from(s, i, ground);
-    if (ground >= s->key[i])
+    if (ground >= s->spots[i].key)
         return false;
     for (uint32_t k = s->beside_at[i]; k < s->beside_at[i + 1]; k++)
-        if (s->key[s->beside[k]] < ground + s->items[i].bytes && !s->items[s->beside[k]].fixed)
+        if (s->spots[s->beside[k]].key < ground + s->items[i].bytes && !s->items[s->beside[k]].fixed)
             return false;
     return true;
 }
@@ -177,7 +178,7 @@ static bool is_missed(const struct psc_search *s, uint32_t i)
 static uint32_t find_missed(const struct psc_search *s)
 {
     for (uint32_t k = 0; k < s->kept_n; k++)
-        if (s->key[s->kept[k]] != PLACED && is_missed(s, s->kept[k]))
+        if (s->spots[s->kept[k]].key != PLACED && is_missed(s, s->kept[k]))
             return s->kept[k];
     return PSC_NONE;
 }
@@ -217,7 +218,7 @@ static bool put(struct psc_search *s, uint32_t i, uint64_t level)
         return false;
     for (uint32_t k = s->beside_at[i]; k < s->beside_at[i + 1]; k++) {
         uint32_t other = s->beside[k];
-        if (s->key[other] < top && !s->items[other].fixed && !move(s, other, open_from(s, other, top)))
+        if (s->spots[other].key < top && !s->items[other].fixed && !move(s, other, open_from(s, other, top)))
             return false;
     }
     return settle(s);
@@ -232,11 +233,11 @@ static uint64_t next_rest(const struct psc_search *s, const struct psc_search_fr
         for (uint32_t k = s->beside_at[i]; k < s->beside_at[i + 1]; k++) {
             uint32_t other = s->beside[k];
             const struct psc_search_item *o = &s->items[other];
-            bool among = o->from <= f->section && f->section < o->to && s->key[other] == f->level && !o->fixed;
-            if (s->key[other] == PLACED || among || s->key[other] + o->bytes <= f->level)
+            bool among = o->from <= f->section && f->section < o->to && s->spots[other].key == f->level && !o->fixed;
+            if (s->spots[other].key == PLACED || among || s->spots[other].key + s->spots[other].bytes <= f->level)
                 continue;
-            if (s->key[other] + o->bytes < next)
-                next = s->key[other] + o->bytes;
+            if (s->spots[other].key + s->spots[other].bytes < next)
+                next = s->spots[other].key + s->spots[other].bytes;
         }
     }
     return next;
@@ -257,7 +258,7 @@ static bool leave(struct psc_search *s, const struct psc_search_frame *f)
     }
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = list[k];
-        if (s->key[i] != f->level || s->items[i].fixed)
+        if (s->spots[i].key != f->level || s->items[i].fixed)
             continue;
         if (!move(s, i, open_from(s, i, next)))
             return false;
@@ -273,8 +274,8 @@ static void undo(struct psc_search *s, const struct psc_search_frame *f)
 {
     while (s->moved_n > f->moved) {
         const struct psc_search_moved *m = &s->moved[--s->moved_n];
-        s->left += s->key[m->item] == PLACED;
-        s->key[m->item] = m->key;
+        s->left += s->spots[m->item].key == PLACED;
+        s->spots[m->item].key = m->key;
     }
     while (s->changed_n > f->changed) {
         const struct psc_search_changed *c = &s->changed[--s->changed_n];
@@ -347,10 +348,10 @@ static bool push(struct psc_search *s)
     for (uint32_t c = s->list_at[k]; c < s->list_at[k + 1]; c++) {
         uint32_t i = s->list[c], h = f.n, *at = s->candidates + f.first;
         const struct psc_search_item *item = &s->items[i];
-        if (s->key[i] != f.level || item->fixed)
+        if (s->spots[i].key != f.level || item->fixed)
             continue;
         add_groups(s, why, item->from, item->to);
-        if (item->twin != PSC_NONE && s->key[item->twin] != PLACED)
+        if (item->twin != PSC_NONE && s->spots[item->twin].key != PLACED)
             continue;
         for (; h && (s->rank[at[h - 1]] > s->rank[i] || (s->rank[at[h - 1]] == s->rank[i] && at[h - 1] > i)); h--)
             at[h] = at[h - 1];
@@ -436,7 +437,7 @@ static void clear(struct psc_search *s, const struct psc_search_setting *setting
     for (uint32_t i = 0; i < s->n; i++) {
         s->is_kept[i] = false;
         s->rank[i] = rank_of(s, i, setting, &state);
-        s->key[i] = s->items[i].fixed ? s->at[i] : open_from(s, i, 0);
+        s->spots[i].key = s->items[i].fixed ? s->at[i] : open_from(s, i, 0);
         s->left += !s->items[i].fixed;
     }
     for (uint32_t i = 0; s->lowest && i < 2 * s->leaves; i++)
