@@ -360,6 +360,61 @@ static void add_rows(const char *folder, const struct row *rows, size_t n, GTest
     }
 }
 
+/* What ggml's gallocr needs for the same boxes (planners.md, 2.1 and 2.4), which `best-fit` needs, too, to the byte; what
+ * `optimal` needs; and the bound. 440-token prefills and a decode step of a Qwen2 shape, chains and random graphs. */
+static const struct { const char *file; uint64_t gallocr, optimal, bound; } planning[] = {
+    {"prefill440_cache_last.inplace", 29744032, 28165312, 28165312},
+    {"prefill440_cache_last.maxinplace", 21183392, 21181632, 21181632},
+    {"prefill440_cache_last.raw", 31320992, 28165312, 28165312},
+    {"prefill440_flash_last.inplace", 30870432, 27714752, 27714752},
+    {"decode_cache.inplace", 611328, 611328, 611328},
+    {"chain_1000.inplace", 1235200, 999424, 999424},
+    {"chain_10000.inplace", 1362688, 1024000, 1024000},
+    {"par8_1000.inplace", 2797312, 2320896, 2320896},
+    {"par64_1000.inplace", 11439616, 0, 9278208},
+    {"par256_1000.inplace", 34734848, 0, 34274048},
+    {"dagc64_1000.inplace", 7590400, 6341888, 6341888},
+    {"dagc64_10000.inplace", 9970176, 8169728, 8169728},
+};
+
+static void assert_heights(const struct psc_offsets_problem *p, size_t k)
+{
+    struct psc_arena arena = {0};
+    struct psc_offsets packed;
+    struct psc_error error = {0};
+    if (psc_offsets_pack(&arena, p, psc_packer_find("best-fit"), NULL, &packed, &error))
+        g_error("%s", error.text);
+    g_assert_cmpuint(packed.spaces[0].height, ==, planning[k].gallocr);
+    g_assert_cmpuint(packed.spaces[0].bound, ==, planning[k].bound);
+    if (psc_offsets_pack(&arena, p, psc_packer_find("optimal"), NULL, &packed, &error))
+        g_error("%s", error.text);
+    if (planning[k].optimal)
+        g_assert_cmpuint(packed.spaces[0].height, ==, planning[k].optimal);
+    else
+        g_assert_cmpuint(packed.spaces[0].height, <=, planning[k].bound / 100 * 106);
+    psc_arena_release(&arena);
+}
+
+static void test_planning(void)
+{
+    for (size_t k = 0; k < G_N_ELEMENTS(planning); k++) {
+        char *name = g_strdup_printf("data/planning/%s.csv", planning[k].file), *path = test_shared_path(name);
+        struct psc_error error = {0};
+        struct psc_doc *doc = NULL;
+        g_free(name);
+        if (!path) {
+            g_test_skip("the shared folder is not there");
+            return;
+        }
+        if (psc_trace_open(path, NULL, NULL, &doc, &error))
+            g_error("%s", error.text);
+        g_test_message("%s", planning[k].file);
+        assert_heights(&doc->phases[0].boxes->problem, k);
+        psc_doc_free(doc);
+        g_free(path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -376,5 +431,6 @@ int main(int argc, char **argv)
     g_test_add_func("/traces/minimalloc/broken-files-never-crash", test_fuzz);
     g_test_add_func("/traces/minimalloc/oom", test_oom);
     g_test_add_func("/traces/minimalloc/the-published-instances-open", test_published);
+    g_test_add_func("/traces/minimalloc/best-fit-needs-what-gallocr-needs", test_planning);
     return g_test_run();
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/hash.h"
 #include "core/plan/offsets/spans.h"
+#include "core/plan/offsets/strategies.h"
 #include "tests/boxes.h"
 #include "tests/util.h"
 
@@ -156,6 +157,79 @@ static void test_exhaustive(void)
         psc_arena_release(&arena);
     }
     g_assert_cmpuint(above, >, 0); /* the comparison can tell */
+}
+
+/* ---- as gallocr -------------------------------------------------------------------------------------------------------- */
+
+struct gap { uint64_t at, bytes; };
+
+static void take_out(GArray *gaps, guint k, uint64_t bytes)
+{
+    struct gap *gap = &g_array_index(gaps, struct gap, k);
+    gap->at += bytes;
+    gap->bytes -= bytes;
+    if (!gap->bytes)
+        g_array_remove_index(gaps, k);
+}
+
+static void put_back(GArray *gaps, struct gap gap)
+{
+    guint k = 0;
+    while (g_array_index(gaps, struct gap, k).at < gap.at)
+        k++;
+    g_array_insert_val(gaps, k, gap);
+    for (guint i = k + 1; i > k - (k > 0); i--) { /* joins the one above, then the one below */
+        struct gap *low = &g_array_index(gaps, struct gap, i - 1), *high = &g_array_index(gaps, struct gap, i);
+        if (low->at + low->bytes == high->at) {
+            low->bytes += high->bytes;
+            g_array_remove_index(gaps, i);
+        }
+    }
+}
+
+/* ggml's rule, written down from its description: the last gap of a sorted array has no end and is taken when no other
+ * is large enough; of the others the smallest, the last of equals. */
+static void pack_as_gallocr(const struct psc_offsets_problem *p, uint64_t *offset)
+{
+    GArray *gaps = g_array_new(FALSE, FALSE, sizeof(struct gap));
+    struct gap all = {0, PSC_BYTES_MAX};
+    uint32_t e = 0;
+    g_array_append_val(gaps, all);
+    for (uint32_t k = 0; k < p->box_n; k++) {
+        uint32_t i = p->by_begin[k];
+        guint best;
+        for (; p->boxes[p->by_end[e]].end <= p->boxes[i].begin; e++)
+            put_back(gaps, (struct gap){offset[p->by_end[e]], p->boxes[p->by_end[e]].bytes});
+        best = gaps->len - 1;
+        for (guint g = 0; g + 1 < gaps->len; g++) {
+            uint64_t bytes = g_array_index(gaps, struct gap, g).bytes;
+            if (bytes >= p->boxes[i].bytes && bytes <= g_array_index(gaps, struct gap, best).bytes)
+                best = g;
+        }
+        offset[i] = g_array_index(gaps, struct gap, best).at;
+        take_out(gaps, best, p->boxes[i].bytes);
+    }
+    g_array_free(gaps, TRUE);
+}
+
+static void test_gallocr(void)
+{
+    uint64_t seed = test_seed(), offset[90];
+    unsigned holes = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        struct psc_arena arena = {0};
+        struct boxes_shape shape = {.n = 90, .steps = 60, .life_max = 4 + round % 20, .bytes_max = 20 + round % 7 * 200};
+        struct psc_offsets_problem p = boxes_random(&arena, seed + round, &shape);
+        struct psc_offsets packed = pack(&arena, &p, "best-fit");
+        g_test_message("seed %" G_GUINT64_FORMAT " + %u", seed, round);
+        p.align = 1;
+        g_assert_true(psc_offsets_sort(&p, &arena));
+        pack_as_gallocr(&p, offset);
+        g_assert_cmpmem(packed.offset, sizeof offset, offset, sizeof offset);
+        holes += packed.spaces[0].height > packed.spaces[0].bound;
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(holes, >, 100);
 }
 
 /* ---- spans ----------------------------------------------------------------------------------------------------------- */
@@ -369,6 +443,7 @@ int main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/core/plan/offsets/never-below-the-lowest-of-all-orders", test_exhaustive);
+    g_test_add_func("/core/plan/offsets/best-fit/places-as-gallocr-does", test_gallocr);
     g_test_add_func("/core/plan/offsets/spans-behave-as-a-plain-array", test_spans);
     g_test_add_func("/core/plan/offsets/what-makes-no-sense-is-refused", test_refused);
     g_test_add_func("/core/plan/offsets/each-space-has-its-capacity", test_capacity);

@@ -5,9 +5,12 @@
  *     address   0 used   64 free 96 used  160 free     a box of 32 goes into block 1, a larger one is appended:
  *                                                      block 3 is the last, so it grows to what is asked
  *
- * best-fit: free blocks stand in lists by size class (eight to an octave) with a bit for each list that is not empty. The
- * smallest that is large enough is searched in its class and then in the next class that has any; at most LOOKS blocks of
- * a list are looked at, so placing is O(1) however many holes there are.
+ * The highest block, when it is free, is not among the holes: it is taken, and grows, when no hole is large enough.
+ *
+ * best-fit, as ggml's gallocr has it: free blocks stand in lists by size class (eight to an octave) with a bit for each
+ * list that is not empty. The smallest that is large enough (of equals the one at the highest address) is searched in its
+ * class and then in the next class that has any; at most LOOKS blocks of a list are looked at, so placing is O(1) however
+ * many holes there are.
  * linear-scan: free blocks stand in a tree by address; O(log holes).
  */
 #include "core/plan/offsets/place.h"
@@ -51,6 +54,8 @@ static void list_block(struct sweep *s, uint32_t b)
 {
     struct block *block = &s->blocks[b];
     block->free = true;
+    if (b == s->top)
+        return;
     if (s->by_address) {
         (void)psc_spans_insert(&s->spans, b, block->at, block->at + block->bytes);
         return;
@@ -69,6 +74,8 @@ static void unlist_block(struct sweep *s, uint32_t b)
 {
     struct block *block = &s->blocks[b];
     block->free = false;
+    if (b == s->top)
+        return;
     if (s->by_address) {
         psc_spans_remove(&s->spans, b);
         return;
@@ -85,14 +92,14 @@ static void unlist_block(struct sweep *s, uint32_t b)
         s->some[c / 64] &= ~(UINT64_C(1) << c % 64);
 }
 
-/* The smallest of the first LOOKS of a list that is large enough; the lowest address among equals. */
+/* The smallest of the first LOOKS of a list that is large enough; the highest address among equals. */
 static uint32_t look(const struct sweep *s, unsigned c, uint64_t bytes)
 {
     uint32_t best = PSC_NONE, b = s->list[c];
     for (int k = 0; b != PSC_NONE && k < LOOKS; k++, b = s->blocks[b].behind) {
         const struct block *block = &s->blocks[b];
         if (block->bytes >= bytes && (best == PSC_NONE || block->bytes < s->blocks[best].bytes ||
-                                      (block->bytes == s->blocks[best].bytes && block->at < s->blocks[best].at)))
+                                      (block->bytes == s->blocks[best].bytes && block->at > s->blocks[best].at)))
             best = b;
     }
     return best;
