@@ -144,6 +144,28 @@ enum psc_status psc_context_stage(struct psc_context *c, uint32_t value, const v
     return PSC_OK;
 }
 
+enum psc_status psc_context_put(struct psc_context *c, uint32_t value, const void *memory, uint64_t bytes, struct psc_error *reterr)
+{
+    struct psc_tensor made = {0}, old;
+    enum psc_status status;
+    if (value >= c->n)
+        return psc_fail(reterr, PSC_ERR_USAGE, "there is no value %u, only %zu", value, c->n);
+    status = psc_block_handle_alloc(c->io && c->declared[value] ? c->io : c->exec, bytes, PSC_OWNER_TENSOR, &made.handle, reterr);
+    if (status)
+        return status;
+    made.memory = made.handle.ticket.memory;
+    made.bytes = bytes;
+    if (bytes) /* which may lie in what goes back next */
+        memcpy(made.memory, memory, bytes);
+    c->copied += bytes;
+    old = c->tensors[value];
+    c->tensors[value] = made;
+    if (old.borrowed)
+        psc_depot_end_borrow(c->io ? c->io : c->exec, old.memory, old.bytes);
+    psc_block_handle_reset(&old.handle, NULL);
+    return PSC_OK;
+}
+
 enum psc_status psc_context_drop(struct psc_context *c, uint32_t value, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;

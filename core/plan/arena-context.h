@@ -72,6 +72,10 @@ enum psc_status psc_context_temporary(struct psc_context *c, uint64_t bytes, uns
 /* PSC_ERR_RUN when an output lies in the wrong arena: which, and where it should be. */
 enum psc_status psc_context_end_node(struct psc_context *c, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* A kernel hands out memory that is not an arena's (it borrowed it somewhere): the value gets a block of its own, where its role
+ * says, and the bytes are copied, which counts. What the value had before goes back. */
+enum psc_status psc_context_put(struct psc_context *c, uint32_t value, const void *memory, uint64_t bytes,
+                                struct psc_error *reterr) PSC_MUST_CHECK;
 /* After the last use of an inner value: its block goes back at once. */
 enum psc_status psc_context_drop(struct psc_context *c, uint32_t value, struct psc_error *reterr) PSC_MUST_CHECK;
 /* A declared output becomes the caller's: O(1). */

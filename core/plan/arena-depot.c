@@ -117,7 +117,7 @@ static bool has_slot(struct psc_depot *s, bool *nomem)
 {
     if (s->unused != PSC_NONE)
         return true;
-    if (s->options.slot_max)
+    if (s->options.slot_max || s->options.none)
         return false;
     if (make_slots(s, s->figures.slot_n + 1))
         return true;

@@ -82,6 +82,7 @@ typedef void (*psc_depot_sink)(void *ctx, struct psc_depot *store, const struct 
 struct psc_depot_options {
     enum psc_depot_kind kind;
     uint32_t slot_max;        /* blocks in use at once, 0: as many as are asked for */
+    bool none;                /* slot_max 0 means what it says: nothing is ever given out */
     uint64_t cap;             /* bytes retained at most; PSC_ARENA_NO_CAP */
     unsigned guards;          /* PSC_ARENA_HARDENED ... */
     uint32_t alignment;       /* of blocks, a power of two, at least 16; 0: 64 when PSC_GUARD_ALIGN, else 16 */
