@@ -50,6 +50,7 @@ static const struct row rows[] = {
     {"regression/a-block-of-rows", "slice(view(arange(6)*10,3,2),1,3)+10", PSC_GEN_HARDENED, 0, "30 40 50 60", -1, false},
     {"regression/a-fused-scalar-over-a-slice", "slice(arange(5),2,4)*2+1", PSC_GEN_HARDENED, 0, "5 7", 1, false},
     {"regression/a-slice-feeds-a-consumer", "x=slice(arange(5),2,4)+1; x+x", PSC_GEN_HARDENED, 0, "6 8", 2, false},
+    {"regression/one-row-of-a-block", "slice(view(arange(6)*10,2,3),1,2)+0", PSC_GEN_HARDENED, 0, "30 40 50", -1, false},
     {"graph/a-shared-node-is-computed-once", "x=arange(4); y=x*2; y-x", PSC_GEN_HARDENED, 0, "0 1 2 3", 1, false},
     {"graph/a-diamond", "x=arange(4); s=x+1; (s*2)-(s+2)", PSC_GEN_HARDENED, 0, "-1 0 1 2", -1, false},
     {"root/a-slice-of-a-result", "slice(arange(6)+10,3,6)", PSC_GEN_HARDENED, 0, "13 14 15", 1, false},
@@ -326,6 +327,58 @@ static void test_packing(gconstpointer data)
             g_assert_cmpuint(slots[i].offset, ==, row->offset[i]);
 }
 
+/* [0, 10), [14, 20) and [30, 40) are taken; who lives at the same time as they do. */
+struct fit {
+    const char *path;
+    uint64_t len, align;
+    int32_t start, end;
+    uint64_t offset;
+};
+static const struct fit fits[] = {
+    {"the-tighter-gap-is-taken", 3, 1, 2, 3, 10},
+    {"a-gap-may-be-filled-exactly", 4, 1, 2, 3, 10},
+    {"a-gap-one-element-too-small-is-skipped", 5, 1, 2, 3, 20},
+    {"what-fits-nowhere-is-appended", 11, 1, 2, 3, 40},
+    {"slots-that-are-not-alive-then-do-not-count", 3, 1, 10, 12, 0},
+    {"the-gap-that-is-taken-is-aligned", 4, 8, 2, 3, 24},
+    {"the-aligned-end-is-appended-to", 7, 16, 2, 3, 48},
+    {"nothing-fits-exactly-before-the-first", 0, 1, 2, 3, 10},
+};
+
+static void test_fit(gconstpointer data)
+{
+    const struct fit *row = data;
+    struct psc_candela_slot taken[3] = {{.len = 10, .offset = 0, .start = 0, .end = 5},
+                                        {.len = 6, .offset = 14, .start = 1, .end = 5},
+                                        {.len = 10, .offset = 30, .start = 0, .end = 9}};
+    struct psc_candela_slot *placed[3] = {&taken[0], &taken[1], &taken[2]};
+    struct psc_candela_slot slot = {.len = row->len, .start = row->start, .end = row->end};
+    g_assert_cmpuint(psc_pack_fit(&slot, placed, 3, row->align, false), ==, row->offset);
+}
+
+/* Lives one after the other, none touching: the arena is as long as the longest, whatever the order of lengths. */
+static void test_packing_sequential(void)
+{
+    uint64_t state = test_seed();
+    g_test_message("seed %" G_GUINT64_FORMAT, test_seed());
+    for (int round = 0; round < 100; round++) {
+        struct psc_candela_slot slots[32];
+        uint32_t n = 1 + (uint32_t)(psc_random_next(&state) % 32);
+        uint64_t align = (uint64_t)1 << psc_random_next(&state) % 6, longest = 0, arena;
+        int32_t at = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            slots[i] = (struct psc_candela_slot){.id = i, .len = 1 + psc_random_next(&state) % 90, .start = at};
+            slots[i].end = at + (int32_t)(psc_random_next(&state) % 4);
+            at = slots[i].end + 1;
+            longest = slots[i].len > longest ? slots[i].len : longest;
+        }
+        g_assert_cmpint(psc_pack(slots, n, align, false, &arena, NULL), ==, PSC_OK);
+        g_assert_cmpuint(arena, ==, longest);
+        for (uint32_t i = 0; i < n; i++)
+            g_assert_cmpuint(slots[i].offset, ==, 0);
+    }
+}
+
 static void test_alignment(void)
 {
     static const uint64_t sizes[][2] = {{1, 128}, {2, 64}, {4, 32}, {8, 16}, {0, 1}, {12, 32}};
@@ -388,6 +441,14 @@ static void test_parse_errors(void)
         {"()", "should stand here"},
         {"$", "should stand here"},
         {"zeros(99999999)", "at most 16,777,216"},
+        {"ones()", "ones takes 1 to 4 dimensions"},
+        {"zeros()", "zeros takes 1 to 4 dimensions"},
+        {"[]", "ends too early"},
+        {"a + 1e39", "too large"},
+        {"a + 1e30 * 1e30", "too large"},
+        {"a / (1 / 0)", "none at all"},
+        {"[1e99]", "too large"},
+        {"broadcast(a)", "broadcast takes"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         struct psc_lazy l;
@@ -408,6 +469,13 @@ static void test_parse_errors(void)
     g_assert_cmpuint(error.line, ==, 2);
     g_assert_cmpuint(error.column, ==, 7);
     g_assert_cmpuint(error.byte, ==, 12);
+    psc_lazy_release(&l);
+    /* lines inside a tensor count; a remark goes to the end of its line, whatever stands in it */
+    const char *text = "# a remark; which goes on, (\nm = [[1, 2],\n     [3, 4]]\nm + $";
+    psc_lazy_init(&l);
+    g_assert_cmpint(psc_lazy_parse(&l, text, strlen(text), &root, &error), ==, PSC_ERR_PARSE);
+    g_assert_cmpuint(error.line, ==, 4);
+    g_assert_cmpuint(error.column, ==, 5);
     psc_lazy_release(&l);
 }
 
@@ -433,6 +501,12 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &packings[i], test_packing);
         g_free(path);
     }
+    for (size_t i = 0; i < G_N_ELEMENTS(fits); i++) {
+        char *path = g_strdup_printf("/candela/packing/fit/%s", fits[i].path);
+        g_test_add_data_func(path, &fits[i], test_fit);
+        g_free(path);
+    }
+    g_test_add_func("/candela/packing/lives-in-a-row-need-only-the-longest", test_packing_sequential);
     g_test_add_func("/candela/sort/root-last-first-inner-first-first", test_sort_order);
     g_test_add_func("/candela/sort/a-cycle-is-spelled", test_sort_cycle);
     g_test_add_func("/candela/sort/two-hundred-thousand-deep", test_sort_deep);

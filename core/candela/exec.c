@@ -39,12 +39,6 @@ static void put(struct executing *x, uint32_t id, struct psc_store *store, const
     x->live[id] = (struct psc_handle){store, *layout};
 }
 
-static struct psc_store *share(struct psc_store *store)
-{
-    store->refs++;
-    return store;
-}
-
 static enum psc_status fresh(struct executing *x, const struct psc_candela_step *step, struct psc_store *store)
 {
     if (!store)
@@ -93,7 +87,7 @@ static enum psc_status reference(struct executing *x, const struct psc_candela_s
     const struct psc_handle *from = &x->inputs[step->operand];
     struct psc_layout layout = step->layout;
     layout.offset = from->layout.offset + step->shift;
-    put(x, step->id, share(from->store), &layout);
+    put(x, step->id, psc_handle_share(from).store, &layout);
     return PSC_OK;
 }
 
@@ -120,7 +114,7 @@ static enum psc_status carry_out(struct executing *x, const struct psc_candela_s
         return PSC_OK;
     }
     case PSC_HOW_CACHE_HIT:
-        put(x, step->id, share(step->cell->store), &step->cell->layout);
+        put(x, step->id, psc_handle_share(step->cell).store, &step->cell->layout);
         return PSC_OK;
     case PSC_HOW_ALLOCATE: return fresh(x, step, psc_store_new(step->len, x->how->heap));
     case PSC_HOW_REGION: return fresh(x, step, psc_store_part(x->arena, step->offset, step->len));
@@ -154,8 +148,7 @@ static enum psc_status run_step(struct executing *x)
     if (status)
         return status;
     if (step->cell && !step->cell->store && !x->how->dry) {
-        step->cell->layout = x->live[step->id].layout;
-        step->cell->store = share(x->live[step->id].store);
+        *step->cell = psc_handle_share(&x->live[step->id]);
     }
     if (watch && watch->after)
         watch->after(watch->ctx, step, x->inputs, &x->live[step->id]);
@@ -180,7 +173,7 @@ static enum psc_status prepare(struct executing *x)
         return psc_fail(x->reterr, PSC_ERR_USAGE, "the plan asks for %u inputs, %u were given", plan->external_n,
                         x->how->external_n);
     for (uint32_t k = 0; k < plan->external_n; k++)
-        put(x, plan->externals[k], share(x->how->externals[k].store), &x->how->externals[k].layout);
+        put(x, plan->externals[k], psc_handle_share(&x->how->externals[k]).store, &x->how->externals[k].layout);
     return PSC_OK;
 }
 
@@ -206,11 +199,4 @@ enum psc_status psc_candela_execute(const struct psc_candela_plan *plan, const s
     psc_free(x.live);
     psc_free(x.inputs);
     return status;
-}
-
-void psc_handle_read(const struct psc_handle *handle, float *to)
-{
-    uint64_t n = psc_layout_len(&handle->layout);
-    for (uint64_t i = 0; i < n; i++)
-        to[i] = handle->store->at[psc_layout_at(&handle->layout, i)];
 }

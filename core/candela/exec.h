@@ -47,7 +47,5 @@ struct psc_candela_run {
 enum psc_status psc_candela_execute(const struct psc_candela_plan *plan, const struct psc_candela_run *how,
                                     struct psc_handle *ret, struct psc_candela_failure *failure,
                                     struct psc_error *reterr) PSC_MUST_CHECK;
-/* The elements of a handle in row-major order; to holds psc_layout_len of them. */
-void psc_handle_read(const struct psc_handle *handle, float *to);
 
 #endif

@@ -38,6 +38,8 @@ enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct p
 {
     struct psc_layout layout = {.rank = rank};
     uint64_t len = 1;
+    if (!rank)
+        return psc_fail(reterr, PSC_ERR_GRAPH, "a tensor has at least one dimension: [1] for a single number");
     if (rank > PSC_LAZY_DIMS)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "a tensor has %u dimensions, at most %u fit", rank, PSC_LAZY_DIMS);
     for (uint32_t d = rank; d-- > 0;) {

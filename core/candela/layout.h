@@ -45,7 +45,7 @@ struct psc_lazy_arg {
     uint64_t lo, hi;               /* slice: elements along the axis, half-open */
 };
 
-/* A packed layout. PSC_ERR_TOO_BIG when it has more than PSC_LAZY_LEN_MAX elements or PSC_LAZY_DIMS dimensions. */
+/* A packed layout. PSC_ERR_GRAPH without a dimension, PSC_ERR_TOO_BIG when it has more than PSC_LAZY_LEN_MAX elements or PSC_LAZY_DIMS dimensions. */
 enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct psc_layout *ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
 uint64_t psc_layout_len(const struct psc_layout *layout); /* elements; 1 for rank 0 */

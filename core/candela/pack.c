@@ -41,9 +41,8 @@ static bool together(const struct psc_candela_slot *a, const struct psc_candela_
     return touch ? a->start < b->end && b->start < a->end : a->start <= b->end && b->start <= a->end;
 }
 
-/* placed: sorted by offset. */
-static uint64_t find(const struct psc_candela_slot *s, struct psc_candela_slot *const *placed, uint32_t n, uint64_t align,
-                     bool touch)
+uint64_t psc_pack_fit(const struct psc_candela_slot *s, struct psc_candela_slot *const *placed, uint32_t n, uint64_t align,
+                      bool touch)
 {
     uint64_t lo = 0, best = UINT64_MAX, tightest = UINT64_MAX;
     for (uint32_t k = 0; k < n; k++) {
@@ -76,7 +75,7 @@ enum psc_status psc_pack(struct psc_candela_slot *slots, uint32_t n, uint64_t al
     for (uint32_t i = 0; i < order_n; i++) {
         struct psc_candela_slot *s = order[i].slot;
         uint32_t at = 0, high = placed_n;
-        s->offset = find(s, placed, placed_n, align, touch);
+        s->offset = psc_pack_fit(s, placed, placed_n, align, touch);
         s->packed = true;
         if (s->offset + s->len > len)
             len = s->offset + s->len;

@@ -16,5 +16,9 @@ uint64_t psc_pack_align(uint64_t size);
  * share (fault b20). */
 enum psc_status psc_pack(struct psc_candela_slot *slots, uint32_t n, uint64_t align, bool touch, uint64_t *ret_len,
                          struct psc_error *reterr) PSC_MUST_CHECK;
+/* Where a slot goes among those that are placed already, sorted by offset: into the tightest gap between those that live
+ * at the same time, the lower of two that are equally tight; behind all of them when it fits nowhere. */
+uint64_t psc_pack_fit(const struct psc_candela_slot *slot, struct psc_candela_slot *const *placed, uint32_t n, uint64_t align,
+                      bool touch);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/base/mem.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,11 @@ static enum psc_status combine(struct parser *p, char sign, size_t at)
 {
     static const char signs[] = "+-*/";
     struct value b = p->values[--p->value_n], a = p->values[--p->value_n], r = {0};
+    double alone = b.is_number ? b.number : a.is_number ? a.number : 0;
+    if (a.is_number && b.is_number)
+        alone = fold(sign, a.number, b.number);
+    if (!(fabs(alone) <= (double)FLT_MAX))
+        return fail_at(p, at, "a number that is too large or none at all: elements are f32");
     if (a.is_number && b.is_number) {
         r = (struct value){true, fold(sign, a.number, b.number), 0};
     } else if (b.is_number) {
@@ -198,6 +204,12 @@ static bool whole(const struct value *v, uint32_t n, uint64_t *ret)
     return true;
 }
 
+static enum psc_status takes(const struct parser *p, const struct op *open)
+{
+    return psc_fail_at(p->reterr, PSC_ERR_PARSE, p->line, open->at - p->line_at + 1, open->at, "%s takes %s",
+                       functions[open->function].name, functions[open->function].right);
+}
+
 static enum psc_status call(struct parser *p, const struct op *open, struct value *ret)
 {
     static const enum psc_lazy_op ops[F_N] = {[F_AS_CONTIGUOUS] = PSC_LAZY_AS_CONTIGUOUS, [F_TRANSPOSE] = PSC_LAZY_TRANSPOSE,
@@ -209,7 +221,6 @@ static enum psc_status call(struct parser *p, const struct op *open, struct valu
     uint32_t n = (uint32_t)(p->value_n - open->values), tensors = f == F_MATMUL ? 2 : f >= F_ARANGE ? 0 : 1;
     struct psc_lazy_arg arg = {0};
     uint64_t numbers[ARGS_MAX] = {0};
-    char sentence[128];
     *ret = v[0];
     if (f == F_GROUP && n == 1)
         return PSC_OK;
@@ -217,11 +228,7 @@ static enum psc_status call(struct parser *p, const struct op *open, struct valu
     for (uint32_t k = 0; fine && k < tensors; k++)
         fine = !v[k].is_number;
     if (!fine || !whole(v + tensors, n - tensors, numbers)) {
-        size_t used = strlen(functions[f].name) + strlen(functions[f].right);
-        strcpy(sentence, functions[f].name);
-        if (used < sizeof sentence - 16)
-            strcat(strcat(sentence, " takes "), functions[f].right);
-        return fail_at(p, open->at, sentence);
+        return takes(p, open);
     }
     *ret = (struct value){0};
     arg.rank = n - tensors < PSC_LAZY_DIMS ? n - tensors : PSC_LAZY_DIMS;
@@ -323,10 +330,21 @@ static enum psc_status number(struct parser *p, double *ret)
     digits[n] = '\0';
     char *end;
     *ret = strtod(digits, &end);
-    if (!n || *end || !isfinite(*ret))
+    if (!n || *end)
         return fail_at(p, p->at, "not a number");
+    if (!(fabs(*ret) <= (double)FLT_MAX))
+        return fail_at(p, p->at, "a number that is too large: elements are f32");
     p->at += n;
     return PSC_OK;
+}
+
+/* Called at each byte that may end a line. */
+static void next_line(struct parser *p)
+{
+    if (p->s[p->at] != '\n')
+        return;
+    p->line++;
+    p->line_at = p->at + 1;
 }
 
 /* [1, 2] or [[1, 2], [3, 4]]: lists of one depth and, at each depth, of one length. */
@@ -337,8 +355,8 @@ static enum psc_status literal(struct parser *p, struct value *ret)
     size_t n = 0, open_at = p->at;
     bool want_value = true;
     do {
-        while (p->at < p->n && strchr(" \t\r\n", p->s[p->at]) && p->s[p->at])
-            p->at++;
+        for (; p->at < p->n && strchr(" \t\r\n", p->s[p->at]) && p->s[p->at]; p->at++)
+            next_line(p);
         char c = p->at < p->n ? p->s[p->at] : '\0';
         if (c == '[' && want_value) {
             if (depth >= PSC_LAZY_DIMS || (rank && depth >= rank))
@@ -418,8 +436,11 @@ static enum psc_status word(struct parser *p, bool *ret_operand)
 static enum psc_status operand(struct parser *p, bool *ret_operand)
 {
     char c = p->s[p->at];
+    const struct op *open = p->op_n ? &p->ops[p->op_n - 1] : NULL;
     struct value v = {0};
     enum psc_status status;
+    if (c == ')' && open && open->sign == '(' && open->function != F_GROUP && open->values == p->value_n)
+        return takes(p, open);
     if (is_name(c, true))
         return word(p, ret_operand);
     if (c == '-' || c == '(') {
@@ -534,8 +555,9 @@ static enum psc_status statements(struct parser *p, uint32_t *ret_root)
     *ret_root = PSC_NONE;
     while (!status && p->at < p->n) {
         status = statement(p, ret_root);
-        while (!status && p->at < p->n && p->s[p->at] != '\n' && p->s[p->at] != ';')
-            p->at++; /* a remark */
+        bool remark = p->at < p->n && p->s[p->at] == '#'; /* to the end of the line */
+        while (!status && p->at < p->n && p->s[p->at] != '\n' && (remark || p->s[p->at] != ';'))
+            p->at++;
         if (!status && p->at < p->n && p->s[p->at++] == '\n') {
             p->line++;
             p->line_at = p->at;

@@ -4,6 +4,8 @@
 
 enum { ALIGN = 128 };
 
+static _Alignas(ALIGN) float nothing[1]; /* what no element lies at */
+
 static struct psc_store *make(float *at, uint64_t len, struct psc_store *home, void *block)
 {
     struct psc_store *store = psc_alloc0(1, sizeof *store);
@@ -17,11 +19,11 @@ struct psc_store *psc_store_new(uint64_t len, struct psc_store_tally *tally)
     uint64_t bytes;
     if (!psc_mul_u64(len, sizeof(float), &bytes) || !psc_add_u64(bytes, ALIGN, &bytes) || bytes > SIZE_MAX)
         return NULL;
-    char *block = psc_alloc((size_t)bytes);
-    if (!block)
+    char *block = len ? psc_alloc((size_t)bytes) : NULL;
+    if (len && !block)
         return NULL;
     size_t past = (uintptr_t)block % ALIGN;
-    struct psc_store *store = make((float *)(void *)(block + (past ? ALIGN - past : 0)), len, NULL, block);
+    struct psc_store *store = make(len ? (float *)(void *)(block + (past ? ALIGN - past : 0)) : nothing, len, NULL, block);
     if (!store) {
         psc_free(block);
         return NULL;
@@ -57,4 +59,28 @@ void psc_store_unref(struct psc_store *store)
         psc_free(store);
         store = home;
     }
+}
+
+struct psc_handle psc_handle_share(const struct psc_handle *h)
+{
+    h->store->refs++;
+    return *h;
+}
+
+struct psc_handle psc_handle_copy(const struct psc_handle *h)
+{
+    struct psc_handle copy = {.store = NULL};
+    if (psc_layout_packed(h->layout.rank, h->layout.shape, &copy.layout, NULL))
+        return copy;
+    copy.store = psc_store_new(psc_layout_len(&copy.layout), NULL);
+    if (copy.store)
+        psc_handle_read(h, copy.store->at);
+    return copy;
+}
+
+void psc_handle_read(const struct psc_handle *handle, float *to)
+{
+    uint64_t n = psc_layout_len(&handle->layout);
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = handle->store->at[psc_layout_at(&handle->layout, i)];
 }

@@ -24,10 +24,15 @@ struct psc_handle {
     struct psc_layout layout;
 };
 
-/* NULL when out of memory; refs 1, not zeroed. tally may be NULL. */
+/* NULL when out of memory; refs 1, not zeroed. Nothing to hold asks the heap for no block. tally may be NULL. */
 struct psc_store *psc_store_new(uint64_t len, struct psc_store_tally *tally);
 struct psc_store *psc_store_borrow(float *at, uint64_t len);      /* the caller's bytes */
 struct psc_store *psc_store_part(struct psc_store *home, uint64_t offset, uint64_t len);
 void psc_store_unref(struct psc_store *store);                    /* NULL is fine */
+/* The same bytes, counted once more; bytes of its own, packed, counted for the caller (store NULL: out of memory). */
+struct psc_handle psc_handle_share(const struct psc_handle *h);
+struct psc_handle psc_handle_copy(const struct psc_handle *h);
+/* The elements of a handle in row-major order; to holds psc_layout_len of them. */
+void psc_handle_read(const struct psc_handle *handle, float *to);
 
 #endif

@@ -1,0 +1,304 @@
+/* Skeletons: composed, for any layout, with plans kept by use. Handles and their bytes. */
+#include "core/base/hash.h"
+#include "core/candela/dynamic.h"
+#include "tests/lazy-run.h"
+#include "tests/util.h"
+
+#include <string.h>
+
+static struct psc_handle given(float *data, uint32_t rank, const uint64_t *shape)
+{
+    struct psc_handle h = {.store = NULL};
+    g_assert_cmpint(psc_layout_packed(rank, shape, &h.layout, NULL), ==, PSC_OK);
+    h.store = psc_store_borrow(data, psc_layout_len(&h.layout));
+    g_assert_nonnull(h.store);
+    return h;
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------------- */
+
+static void test_bytes(void)
+{
+    static const uint64_t lens[] = {1, 2, 31, 32, 33, 1000};
+    for (size_t i = 0; i < G_N_ELEMENTS(lens); i++) {
+        struct psc_store_tally tally = {0};
+        struct psc_store *s = psc_store_new(lens[i], &tally);
+        g_assert_cmpuint((uintptr_t)s->at % 128, ==, 0);
+        for (uint64_t k = 0; k < lens[i]; k++)
+            s->at[k] = (float)k;
+        for (uint64_t k = 0; k < lens[i]; k++)
+            g_assert_cmpfloat(s->at[k], ==, (float)k);
+        g_assert_cmpuint(tally.live, ==, lens[i]);
+        psc_store_unref(s);
+        g_assert_cmpuint(tally.live, ==, 0);
+        g_assert_cmpuint(tally.peak, ==, lens[i]);
+    }
+    struct psc_store *none = psc_store_new(0, NULL);
+    g_assert_nonnull(none);
+    g_assert_null(none->block);
+    g_assert_cmpuint((uintptr_t)none->at % 128, ==, 0);
+    psc_store_unref(none);
+    g_assert_null(psc_store_new(UINT64_MAX, NULL));
+    g_assert_null(psc_store_new(UINT64_MAX / 4, NULL));
+}
+
+/* A clone shares the bytes: what is written through one is seen through the other. A copy does not. */
+static void test_clones(void)
+{
+    float data[4] = {1, 2, 3, 4}, got[4];
+    struct psc_handle h = given(data, 2, (uint64_t[]){2, 2});
+    h.layout.strides[0] = 1; /* transposed */
+    h.layout.strides[1] = 2;
+    struct psc_handle clone = psc_handle_share(&h), copy = psc_handle_copy(&h);
+    g_assert_true(clone.store == h.store);
+    g_assert_cmpuint(h.store->refs, ==, 2);
+    g_assert_true(copy.store != h.store);
+    g_assert_true(psc_layout_contiguous(&copy.layout));
+    h.store->at[2] = 30;
+    psc_handle_read(&clone, got);
+    g_assert_cmpfloat(got[1], ==, 30);
+    psc_handle_read(&copy, got);
+    g_assert_cmpfloat(got[1], ==, 3);
+    psc_store_unref(h.store);
+    psc_handle_read(&clone, got); /* the clone keeps them alive */
+    g_assert_cmpfloat(got[0], ==, 1);
+    psc_store_unref(clone.store);
+    psc_store_unref(copy.store);
+}
+
+/* A transposed result of its own: shape and values are transposed, the bytes lie as they were computed. */
+static void test_storage_order(void)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    struct psc_handle result;
+    float got[6];
+    struct psc_candela_plan *plan = plan_text(&l, &arena, "transpose(view(arange(6),2,3)+10)", &(struct psc_candela_options){0});
+    g_assert_cmpint(psc_candela_execute(plan, &(struct psc_candela_run){0}, &result, NULL, NULL), ==, PSC_OK);
+    g_assert_cmpuint(result.layout.shape[0], ==, 3);
+    g_assert_cmpuint(result.layout.shape[1], ==, 2);
+    psc_handle_read(&result, got);
+    static const float read[6] = {10, 13, 11, 14, 12, 15};
+    for (int i = 0; i < 6; i++) {
+        g_assert_cmpfloat(got[i], ==, read[i]);
+        g_assert_cmpfloat(result.store->at[i], ==, (float)(10 + i));
+    }
+    psc_store_unref(result.store);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
+static void test_no_dimension(void)
+{
+    struct psc_lazy l;
+    struct psc_error error = {0};
+    float one = 1;
+    struct psc_lazy_arg none = {.rank = 0};
+    psc_lazy_init(&l);
+    g_assert_cmpuint(psc_lazy_edge(&l, "e", 0, NULL, &one), ==, PSC_NONE);
+    g_assert_cmpint(psc_lazy_status(&l, &error), ==, PSC_ERR_GRAPH);
+    g_assert_nonnull(strstr(error.text, "at least one dimension"));
+    psc_lazy_release(&l);
+    for (int i = 0; i < 2; i++) {
+        psc_lazy_init(&l);
+        uint32_t e = psc_lazy_edge(&l, "e", 1, (uint64_t[]){1}, &one);
+        g_assert_cmpuint(psc_lazy_unary(&l, "v", i ? PSC_LAZY_VIEW : PSC_LAZY_BROADCAST, e, &none), ==, PSC_NONE);
+        g_assert_cmpint(psc_lazy_status(&l, &error), ==, PSC_ERR_GRAPH);
+        g_assert_nonnull(strstr(error.text, "at least one dimension"));
+        psc_lazy_release(&l);
+    }
+}
+
+/* ---- skeletons in expressions ------------------------------------------------------------------------------ */
+
+/* x * 2 + y, baked into an expression over: two results, one result twice. */
+static void test_compose(void)
+{
+    struct psc_candela_options options = {0};
+    struct psc_lazy l, outer;
+    struct psc_skeleton *s;
+    struct psc_layout four;
+    struct outcome out = {0};
+    float a[4] = {1, 2, 3, 4}, b[4] = {10, 20, 30, 40};
+    g_assert_cmpint(psc_layout_packed(1, (uint64_t[]){4}, &four, NULL), ==, PSC_OK);
+    psc_lazy_init(&l);
+    uint32_t x = psc_lazy_slot(&l, "x", &four), y = psc_lazy_slot(&l, "y", &four);
+    uint32_t root = psc_lazy_binary(&l, "root", PSC_LAZY_ADD, psc_lazy_scalar(&l, NULL, x, '*', 2), y);
+    g_assert_cmpint(psc_skeleton_new(&l, root, &options, &s, NULL), ==, PSC_OK);
+    /* the root's inputs are visited last-first: y is the first slot */
+    g_assert_cmpuint(psc_skeleton_plan(s)->externals[0], ==, y);
+    for (int same = 0; same < 2; same++) {
+        psc_lazy_init(&outer);
+        uint32_t e = psc_lazy_edge(&outer, "e", 1, (uint64_t[]){4}, a), f = psc_lazy_edge(&outer, "f", 1, (uint64_t[]){4}, b);
+        uint32_t p = psc_lazy_scalar(&outer, "p", e, '+', 1), q = same ? p : psc_lazy_scalar(&outer, "q", f, '-', 1);
+        uint32_t baked = psc_lazy_baked(&outer, "baked", s, psc_skeleton_result(s), (uint32_t[]){q, p}, 2);
+        uint32_t top = psc_lazy_binary(&outer, "top", PSC_LAZY_SUB, baked, p);
+        g_assert_cmpint(run_on(&outer, top, &options, &out), ==, PSC_OK);
+        for (int i = 0; i < 4; i++) /* 2 p + q - p */
+            g_assert_cmpfloat(out.values[i], ==, same ? 2 * (a[i] + 1) : a[i] + 1 + b[i] - 1);
+        psc_lazy_release(&outer);
+    }
+    psc_skeleton_free(s);
+    psc_lazy_release(&l);
+}
+
+/* ---- plans by layout --------------------------------------------------------------------------------------- */
+
+/* (x - y) * 10 of any shape; refuses tensors of three dimensions. */
+static enum psc_status write_difference(void *ctx, struct psc_lazy *l, const struct psc_layout *layouts, uint32_t n,
+                                        uint32_t *ret_root, struct psc_error *reterr)
+{
+    uint32_t slots[8] = {0};
+    ++*(unsigned *)ctx;
+    for (uint32_t k = 0; k < n && k < 8; k++)
+        slots[k] = psc_lazy_slot(l, NULL, &layouts[k]);
+    if (layouts[0].rank == 3)
+        return psc_fail(reterr, PSC_ERR_GRAPH, "three dimensions");
+    *ret_root = psc_lazy_scalar(l, NULL, psc_lazy_binary(l, NULL, PSC_LAZY_SUB, slots[0], slots[1]), '*', 10);
+    return psc_lazy_status(l, reterr);
+}
+
+static void run_length(struct psc_dynamic *d, uint64_t n)
+{
+    float *x = g_new(float, n + 1), *y = g_new(float, n + 1), *got = g_new(float, n + 1);
+    for (uint64_t i = 0; i < n; i++) {
+        x[i] = (float)(3 * i + n);
+        y[i] = (float)i;
+    }
+    struct psc_handle in[2] = {given(x, 1, &n), given(y, 1, &n)}, out;
+    g_assert_cmpint(psc_dynamic_run(d, in, 2, &out, NULL), ==, PSC_OK);
+    psc_handle_read(&out, got);
+    for (uint64_t i = 0; i < n; i++)
+        g_assert_cmpfloat(got[i], ==, (float)(10 * (2 * i + n)));
+    psc_store_unref(out.store);
+    psc_store_unref(in[0].store);
+    psc_store_unref(in[1].store);
+    g_free(x);
+    g_free(y);
+    g_free(got);
+}
+
+static void test_by_layout(void)
+{
+    unsigned written = 0;
+    struct psc_dynamic *d = psc_dynamic_new(write_difference, &written, &(struct psc_candela_options){0}, 0);
+    struct psc_error error = {0};
+    float x[4] = {1, 2, 3, 4}, y[4] = {0, 0, 0, 1}, got[4];
+    run_length(d, 4);
+    run_length(d, 4);
+    g_assert_cmpuint(written, ==, 1);
+    run_length(d, 8);
+    run_length(d, 4);
+    g_assert_cmpuint(written, ==, 2);
+    /* the same shape with other strides is another plan */
+    struct psc_handle in[2] = {given(x, 2, (uint64_t[]){2, 2}), given(y, 2, (uint64_t[]){2, 2})}, out;
+    for (int turned = 0; turned < 2; turned++) {
+        in[0].layout.strides[0] = turned ? 1 : 2;
+        in[0].layout.strides[1] = turned ? 2 : 1;
+        g_assert_cmpint(psc_dynamic_run(d, in, 2, &out, NULL), ==, PSC_OK);
+        psc_handle_read(&out, got);
+        g_assert_cmpfloat(got[1], ==, turned ? 30 : 20);
+        psc_store_unref(out.store);
+    }
+    g_assert_cmpuint(written, ==, 4);
+    g_assert_cmpuint(psc_dynamic_figures(d).kept, ==, 4);
+    g_assert_cmpuint(psc_dynamic_figures(d).runs, ==, 6);
+    /* what cannot be written down, and what does not fit, is told and not kept */
+    struct psc_handle cube = given(x, 3, (uint64_t[]){1, 2, 2}), odd[2] = {in[0], cube};
+    g_assert_cmpint(psc_dynamic_run(d, (struct psc_handle[]){cube, cube}, 2, &out, &error), ==, PSC_ERR_GRAPH);
+    g_assert_cmpstr(error.text, ==, "three dimensions");
+    g_assert_cmpint(psc_dynamic_run(d, odd, 2, &out, &error), ==, PSC_ERR_GRAPH);
+    g_assert_nonnull(strstr(error.text, "needs two tensors of one shape"));
+    g_assert_cmpuint(psc_dynamic_figures(d).kept, ==, 4);
+    psc_store_unref(cube.store);
+    psc_store_unref(in[0].store);
+    psc_store_unref(in[1].store);
+    psc_dynamic_free(d);
+    psc_dynamic_free(NULL);
+}
+
+/* Against a list that is searched: the one used longest ago goes. */
+static void test_by_use(void)
+{
+    uint64_t state = test_seed();
+    g_test_message("seed %" G_GUINT64_FORMAT, test_seed());
+    for (uint32_t capacity = 1; capacity <= 5; capacity++) {
+        unsigned written = 0, want = 0, evicted = 0;
+        uint64_t list[8];
+        uint32_t n = 0;
+        struct psc_dynamic *d = psc_dynamic_new(write_difference, &written, &(struct psc_candela_options){0}, capacity);
+        for (int i = 0; i < 300; i++) {
+            uint64_t len = 1 + psc_random_next(&state) % 8;
+            uint32_t at = 0;
+            while (at < n && list[at] != len)
+                at++;
+            if (at == n) {
+                want++;
+                evicted += n == capacity;
+                n -= n == capacity;
+                at = n++;
+            }
+            memmove(list + 1, list, at * sizeof *list);
+            list[0] = len;
+            run_length(d, len);
+            g_assert_cmpuint(written, ==, want);
+        }
+        g_assert_cmpuint(psc_dynamic_figures(d).planned, ==, want);
+        g_assert_cmpuint(psc_dynamic_figures(d).evicted, ==, evicted);
+        g_assert_cmpuint(psc_dynamic_figures(d).kept, ==, capacity);
+        g_assert_cmpuint(evicted, >, 50);
+        psc_dynamic_free(d);
+    }
+    unsigned written = 0; /* many, none goes */
+    struct psc_dynamic *d = psc_dynamic_new(write_difference, &written, &(struct psc_candela_options){0}, 0);
+    for (int again = 0; again < 2; again++)
+        for (uint64_t len = 1; len <= 60; len++)
+            run_length(d, len);
+    g_assert_cmpuint(written, ==, 60);
+    psc_dynamic_free(d);
+}
+
+static enum psc_status run_both(void *data)
+{
+    unsigned written = 0;
+    float x[4] = {1, 2, 3, 4};
+    enum psc_status status = PSC_ERR_NOMEM;
+    struct psc_handle in[2] = {{.store = NULL}}, out;
+    struct psc_dynamic *d = psc_dynamic_new(write_difference, &written, &(struct psc_candela_options){0}, *(uint32_t *)data);
+    for (int k = 0; d && k < 2; k++) {
+        status = psc_layout_packed(1, (uint64_t[]){3 + (uint64_t)k}, &in[0].layout, NULL);
+        in[0].store = psc_store_borrow(x, 4);
+        in[1] = in[0];
+        if (!in[0].store)
+            status = PSC_ERR_NOMEM;
+        if (!status)
+            status = psc_dynamic_run(d, in, 2, &out, NULL);
+        if (!status)
+            psc_store_unref(out.store);
+        psc_store_unref(in[0].store);
+        if (status)
+            break;
+    }
+    psc_dynamic_free(d);
+    return status;
+}
+
+static void test_oom(void)
+{
+    for (uint32_t capacity = 0; capacity < 2; capacity++)
+        g_assert_cmpuint(test_oom_loop(run_both, &capacity), >, 20);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/candela-dynamic/bytes/aligned-and-counted", test_bytes);
+    g_test_add_func("/candela-dynamic/bytes/a-clone-shares-a-copy-does-not", test_clones);
+    g_test_add_func("/candela-dynamic/bytes/a-transposed-result-lies-as-it-was-computed", test_storage_order);
+    g_test_add_func("/candela-dynamic/bytes/a-tensor-has-a-dimension", test_no_dimension);
+    g_test_add_func("/candela-dynamic/skeleton/composed-over-results-and-one-twice", test_compose);
+    g_test_add_func("/candela-dynamic/plans/by-layout", test_by_layout);
+    g_test_add_func("/candela-dynamic/plans/by-use", test_by_use);
+    g_test_add_func("/candela-dynamic/oom", test_oom);
+    return g_test_run();
+}
