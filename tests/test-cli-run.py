@@ -579,6 +579,18 @@ def a_graph_that_needs_weights_is_refused_with_the_weight_s_name():
 
 
 @test
+def the_cuda_backend_on_the_processor_gives_what_the_cpu_gives():
+    args = ('run', '--preset', 'tiny-qwen2', '-p', 'Hello there', '-n', '8', '--json')
+    cpu = good(*args).json
+    for spec in ('cuda-shim', 'mixed:0-0=cuda-shim', 'mixed:1-1=cuda-shim,2-2=deferred'):
+        equal(good(*args, '--backend', spec).json['tokens'], cpu['tokens'], spec)
+    played = good(*args, '--backend', 'cuda-shim', '--replay', 'on').json
+    equal((played['tokens'], played['captures'], played['replays']), (cpu['tokens'], 1, 4))
+    hashed = good(*args, '--backend', 'cuda-shim', '--replay', 'on', '--hashes').json
+    equal((hashed['tokens'], hashed['captures'], hashed['confirmed'], hashed['findings']), (cpu['tokens'], 0, 0, 0))
+
+
+@test
 def a_backend_that_is_not_here_is_told():
     text, outputs, values, _, _ = LAB['l12']
     g = graph(text, outputs)
@@ -1000,6 +1012,9 @@ def bench_prints_both_tests():
         check(0 < t['least'] <= t['tps'] <= t['most'], t)
     check(d['copy_gbs'] > 0 and d['tests'][1]['weights_gbs'] > 0)
     check('pp16' in good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '0', '-r', '1').out)
+    d = good('bench', '--preset', 'tiny-qwen2', '-p', '8', '-n', '4', '-r', '1', '--backend', 'cuda-shim', '--json').json
+    equal(d['device'], 'cuda-shim')
+    check(d['copy_gbs'] > 0 and 0 < d['tests'][1]['share'])
     equal(run('bench', save(graph('0 x input 4', []))).status, 2)
 
 

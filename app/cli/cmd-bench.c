@@ -25,6 +25,7 @@ struct bench {
     struct app_subject subject;
     unsigned threads;
     double copy; /* bytes read and written a second */
+    const struct psc_backend_api *device; /* its memory was measured; NULL: the host's */
 };
 struct series {
     char name[24];
@@ -103,6 +104,48 @@ static double copy_rate(unsigned threads)
     return best;
 }
 
+/* The backend that all layers run on, when it has memory of its own. */
+static const struct psc_backend_api *device_of(const char *spec)
+{
+    uint32_t n;
+    const struct psc_backend_api *const *apis = psc_backend_apis(&n);
+    for (uint32_t i = 0; spec && i < n; i++)
+        if (!apis[i]->is_host && !strcmp(apis[i]->name, spec))
+            return apis[i];
+    return NULL;
+}
+
+/* The same of a device: its own copies, on its queue. */
+static enum psc_status device_copy_rate(const struct psc_backend_api *api, double *ret, struct psc_error *reterr)
+{
+    const struct psc_backend_config config = {0};
+    struct psc_backend *b = NULL;
+    psc_address from = 0, to = 0;
+    enum psc_status status = api->open(&config, &b, reterr);
+    *ret = 0;
+    if (status)
+        return status;
+    status = api->alloc(b, COPY_BYTES, &from, reterr);
+    if (!status)
+        status = api->alloc(b, COPY_BYTES, &to, reterr);
+    if (!status)
+        status = api->fill(b, from, 0x3f800000, COPY_BYTES, reterr);
+    if (!status)
+        status = api->fill(b, to, 0, COPY_BYTES, reterr);
+    if (!status)
+        status = api->synchronise(b, reterr);
+    for (int round = 0; !status && round < COPY_ROUNDS; round++) {
+        double begin = now();
+        status = api->move(b, to, from, COPY_BYTES, reterr);
+        if (!status)
+            status = api->synchronise(b, reterr);
+        double rate = 2.0 * (double)COPY_BYTES / (now() - begin);
+        *ret = rate > *ret ? rate : *ret;
+    }
+    api->close(b);
+    return status;
+}
+
 /* Bytes of weights that one token needs: all but the embedding, of which a row is read, unless it makes the logits too. */
 static double token_bytes(const struct psc_model *model)
 {
@@ -133,6 +176,7 @@ static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32
     if (!prompt)
         return psc_fail_nomem(reterr);
     q.session.plan = psc_plan_defaults;
+    q.session.replay = !o->run.has_replay || o->run.session.replay;
     for (uint32_t i = 0; i < prompt_n; i++)
         prompt[i] = (int32_t)(psc_random_next(&state) % q.model->hyper.n_vocab);
     enum psc_status status = psc_run(apis, api_n, &q, &result, reterr);
@@ -196,6 +240,8 @@ static void add_json(struct psc_text *out, const struct bench *b, const struct s
     psc_json_put_u64(&j, "weight_bytes", model->weight_bytes);
     psc_json_put_u64(&j, "threads", b->threads);
     psc_json_put_f64(&j, "copy_gbs", b->copy / 1e9);
+    if (b->device)
+        psc_json_put_string(&j, "device", b->device->name);
     psc_json_key(&j, "tests");
     psc_json_array(&j);
     for (unsigned i = 0; i < n; i++)
@@ -221,9 +267,12 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
     struct cli_table table;
     char bytes[32];
     cli_add_safe(out, model->name);
-    psc_text_addf(out, ", %s of weights, %u %s; the memory copies %.1f GB/s (bytes read and written)\n",
-                  psc_bytes_text(model->weight_bytes, bytes, sizeof bytes), b->threads, b->threads == 1 ? "thread" : "threads",
-                  b->copy / 1e9);
+    psc_text_addf(out, ", %s of weights, ", psc_bytes_text(model->weight_bytes, bytes, sizeof bytes));
+    if (b->device)
+        psc_text_addf(out, "on %s; its memory", b->device->name);
+    else
+        psc_text_addf(out, "%u %s; the memory", b->threads, b->threads == 1 ? "thread" : "threads");
+    psc_text_addf(out, " copies %.1f GB/s (bytes read and written)\n", b->copy / 1e9);
     cli_table_init(&table, "test|tokens/s|least|most|GB/s of weights|share of copy", "lrrrrr");
     for (unsigned i = 0; i < n; i++) {
         cli_table_cell(&table, s[i].name);
@@ -270,7 +319,11 @@ enum cli_exit cli_bench(struct cli_options *options)
         status = psc_fail(&error, PSC_ERR_USAGE, "bench measures models: a GGUF file or --preset NAME");
     if (!status) {
         b.threads = options->run.session.config.threads ? options->run.session.config.threads : cores > 0 ? (unsigned)cores : 1;
-        b.copy = copy_rate(b.threads);
+        b.device = device_of(options->backend);
+        if (b.device)
+            status = device_copy_rate(b.device, &b.copy, &error);
+        else
+            b.copy = copy_rate(b.threads);
     }
     if (!status && options->run.prompt_n)
         status = measure(&b, false, options->run.prompt_n, &series[n++], &error);

@@ -316,6 +316,10 @@ static void result_json(struct psc_json *j, const struct running *r)
         psc_json_put_u64(j, "confirmed", a->confirmed_n);
     psc_json_put_u64(j, "unwritten_reads", a->unwritten_n);
     cli_arena_json(j, a);
+    if (r->request.session.replay) {
+        psc_json_put_u64(j, "captures", a->counters.captures);
+        psc_json_put_u64(j, "replays", a->counters.replays);
+    }
     if (r->verify)
         verified_json(j, &r->verified);
 }

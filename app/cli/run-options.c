@@ -117,6 +117,12 @@ static bool set_kv_inputs(struct cli_options *o, const char *v)
     o->run.kv_inputs = (enum psc_kv_inputs)i;
     return true;
 }
+static bool set_replay(struct cli_options *o, const char *v)
+{
+    o->run.session.replay = !strcmp(v, "on");
+    o->run.has_replay = true;
+    return o->run.session.replay || !strcmp(v, "off");
+}
 static bool set_snapshot(struct cli_options *o, const char *v)
 {
     o->run.session.snapshot = !strcmp(v, "on");
@@ -213,6 +219,8 @@ const struct cli_option cli_run_option_table[] = {
      "what a buffer holds when it is given out again; default kept"},
     {"--snapshot", "on|off", RUN, set_snapshot, "on or off",
      "copy operands that an op overwrites, as the engine's cpu does; off: as a GPU; default on"},
+    {"--replay", "on|off", RUN | BENCH, set_replay, "on or off",
+     "record splits in their third run and replay them, where the backend can; default off, bench: on"},
     {"--fuse-qkv", NULL, RUN | BENCH, set_fuse_qkv, NULL, "fuse q, k and v in decode, also where it is not the default"},
     {"--fuse-ffn", NULL, RUN | BENCH, set_fuse_ffn, NULL, "fuse gate and up in decode, also where it is not the default"},
     {"--seed", "S", RUN, set_seed, "a number", "of the sampler; default 0"},

@@ -12,7 +12,7 @@ struct cli_run { /* all strings are borrowed from argv */
     const char *prompt, *tokens;      /* text; "5,77,130" */
     const char *fills[CLI_FILLS_MAX]; /* "x=1,2,3" */
     uint32_t fill_n;
-    bool chat, ignore_stop, refill, hashes, verify, has_n, has_capture;
+    bool chat, ignore_stop, refill, hashes, verify, has_n, has_capture, has_replay;
     uint32_t n, chunk, times, prompt_n, repeats;
     enum psc_choice fuse_qkv, fuse_ffn;
     enum psc_kv_format kv_format;

@@ -213,6 +213,8 @@ enum psc_status psc_run_facts(const struct psc_runner *r, struct psc_doc *doc, s
         add(&f, "size", psc_size_name(o->plan.size));
         add(&f, "slots", psc_slots_name(o->plan.slots));
     }
+    if (o->replay)
+        add(&f, "replay", "on");
     add(&f, "snapshot", o->snapshot ? "on" : "off");
     if (o->config.threads)
         add_number(&f, "threads", o->config.threads);

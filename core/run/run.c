@@ -27,7 +27,8 @@ static enum psc_status begin_cb(void *ctx, struct psc_session *session, uint32_t
 {
     struct psc_runner *r = ctx;
     const struct psc_sink *to = r->recorder ? psc_recorder_sink(r->recorder) : NULL;
-    return to ? to->begin(to->ctx, session, step, reterr) : PSC_OK;
+    enum psc_status status = go_on(r, reterr);
+    return status == PSC_OK && to ? to->begin(to->ctx, session, step, reterr) : status;
 }
 
 static void event_cb(void *ctx, const struct psc_event *event, const struct psc_located *at)
@@ -84,6 +85,8 @@ static void make_sink(struct psc_runner *r)
         r->sink.event = event_cb;
     if (r->recorder && (o->events || o->hashes))
         r->sink.rows = rows_cb;
+    if (r->request->session.replay && !(r->recorder && (o->values || o->hashes || o->contents)))
+        r->sink.before = NULL, r->sink.after = NULL, r->sink.split_end = NULL; /* nobody looks at values: splits may be replayed */
     r->listens = r->recorder || r->request->cancelled || r->request->progress;
 }
 

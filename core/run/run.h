@@ -63,7 +63,7 @@ struct psc_run_request {
     struct psc_recorder_options record;
 
     /* Called from the running thread; any may be NULL. token: after each generated token. cancelled: asked at every
-     * node split and token; true ends the run cleanly, what was recorded stays. */
+     * node split and token, with session.replay at every forward only; true ends the run cleanly, what was recorded stays. */
     void *ctx;
     void (*token)(void *ctx, int32_t token, const char *text, size_t text_n);
     /* The last row of logits of a forward; false ends the run with PSC_ERR_IO. */
