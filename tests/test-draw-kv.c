@@ -141,11 +141,65 @@ static void test_cursor(void)
     tear_down(&s);
 }
 
+static const struct psc_kv_over *over_with(const struct psc_kv_overlay *o, const char *text)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (strstr(o->items[i].text, text))
+            return &o->items[i];
+    return NULL;
+}
+
+/* Each sequence has its stretch of the strip, whatever is written; a shared prefix is a line under the rows it reads. */
+static void test_sequences(void)
+{
+    static const struct psc_kv_sequence list[] = {
+        {.seq = 0, .start = 0, .cap = 1500, .rows = 900},
+        {.seq = 7, .start = 1500, .cap = 1000, .rows = 1000, .shared_cell = 0, .shared_rows = 600},
+        {.seq = 12345678901, .start = 2600, .cap = 1000, .rows = 0},
+    };
+    struct shown s;
+    set_up(&s, 37, 0, 1900, 710);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_SEQUENCE), ==, 1); /* a file that names none: one */
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_RESERVED), ==, 0);
+    size_t fills = s.page.base.fill_n;
+    s.step->sequences = list, s.step->sequence_n = G_N_ELEMENTS(list);
+    s.view.lo = 0, s.view.hi = 4096, s.view.no_text = false;
+    show(&s);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_SEQUENCE), ==, 2); /* the third has no row yet */
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_RESERVED), ==, 2); /* the second is full */
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_SHARED), ==, 1);
+    const struct psc_kv_over *first = over_with(&s.overlay, "sequence 0: "), *second = over_with(&s.overlay, "sequence 7: ");
+    const struct psc_kv_over *third = over_with(&s.overlay, "sequence 12345678901: no row yet");
+    g_assert_true(first && second && third);
+    g_assert_nonnull(over_with(&s.overlay, "596 cells of no sequence"));
+    g_assert_cmpfloat_with_epsilon(first->area.x1, psc_kv_row_x(&s.page, 900), 1);
+    g_assert_cmpfloat_with_epsilon(second->area.x0, psc_kv_row_x(&s.page, 1500), 1);
+    g_assert_cmpfloat_with_epsilon(second->area.x1, psc_kv_row_x(&s.page, 2500), 1);
+    g_assert_cmpfloat_with_epsilon(third->area.x0, psc_kv_row_x(&s.page, 2600), 1);
+    bool counted = false;
+    for (size_t i = 0; i < s.page.base.label_n; i++)
+        counted |= !strcmp(s.page.base.text + s.page.base.labels[i].text, "3 sequences");
+    g_assert_true(counted);
+    s.view.lo = 0, s.view.hi = 100; /* near the first: the overview still has all three */
+    s.view.no_text = true;
+    show(&s);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_SEQUENCE), ==, 1);
+    s.step->sequence_n = 0;
+    size_t with = s.page.base.fill_n;
+    show(&s);
+    g_assert_cmpuint(with, ==, s.page.base.fill_n + 3);
+    g_assert_cmpuint(fills, >, 0);
+    tear_down(&s);
+}
+
 /* Every overlay record says the bounds of all that it paints: outside of them no pixel changes. */
 static void test_bounds(void)
 {
     struct shown s;
+    static const struct psc_kv_sequence list[] = {{.seq = 3, .start = 0, .cap = 478, .rows = 474},
+                                                  {.seq = 4, .start = 478, .cap = 40, .rows = 2, .shared_cell = 470, .shared_rows = 4}};
     set_up(&s, 37, 3, 720, 420);
+    s.step->sequences = list, s.step->sequence_n = 2;
     struct psc_type *type = psc_type_new();
     s.view.no_text = false;
     s.view.position = 131;
@@ -356,6 +410,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/kv/zoom-keeps-the-row-under-the-pointer", test_zoom);
     g_test_add_func("/ui/draw/kv/scrolling-brings-a-layer-into-sight", test_scroll);
     g_test_add_func("/ui/draw/kv/the-cursor-parts-written-from-to-be-written", test_cursor);
+    g_test_add_func("/ui/draw/kv/every-sequence-has-its-stretch", test_sequences);
     g_test_add_func("/ui/draw/kv/overlay-records-stay-inside-their-bounds", test_bounds);
     g_test_add_func("/ui/draw/kv/columns-are-as-full-as-their-rows", test_columns);
     g_test_add_func("/ui/draw/kv/alarms-are-never-thinned", test_alarms_are_never_thinned);

@@ -36,7 +36,8 @@ static bool collect(void *ctx, const char *bytes, size_t n)
 static const char full[] = TRACE("{\"breaks\":[[11,0,10,\"0123456789abcdef\",\"fedcba9876543210\"],"
                                  "[null,0,11,\"0000000000000001\",\"ffffffffffffffff\"]],\"hashed\":true,"
                                  "\"hashes\":[[11,\"00000000deadbeef\"]],"
-                                 "\"kv\":[[11,-1,\"write\",3,5],[11,1,\"read\",0,5],[11,0,\"read\",0,5,2]]}");
+                                 "\"kv\":[[11,-1,\"write\",3,5],[11,1,\"read\",0,5],[11,0,\"read\",0,5,2]],"
+                                 "\"sequences\":[[0,0,20,3],[18446744073709551615,20,8,8,0,2]]}");
 
 static void what_a_run_knows_comes_back(void)
 {
@@ -66,6 +67,12 @@ static void what_a_run_knows_comes_back(void)
     g_assert_cmpuint(step.breaks[1].reader, ==, PSC_NONE);
     g_assert_true(step.records[0].has_hash);
     g_assert_cmphex(step.records[0].hash, ==, UINT64_C(0xdeadbeef));
+    g_assert_cmpuint(step.sequence_n, ==, 2);
+    g_assert_cmpuint(step.sequences[0].cap, ==, 20);
+    g_assert_cmpuint(step.sequences[0].rows, ==, 3);
+    g_assert_cmpuint(step.sequences[1].seq, ==, UINT64_MAX);
+    g_assert_cmpuint(step.sequences[1].start, ==, 20);
+    g_assert_cmpuint(step.sequences[1].shared_rows, ==, 2);
     g_assert_cmpuint(step.kv_n, ==, 3);
     g_assert_cmpuint(step.kv[1].unwritten, ==, 0);
     g_assert_cmpuint(step.kv[2].unwritten, ==, 2);
@@ -121,6 +128,10 @@ static const struct wrong wrongs[] = {
     {"more-unwritten-rows-than-rows", TRACE("{\"kv\":[[11,0,\"read\",0,1,2]]}"), "kv[0]: the number of unwritten rows"},
     {"an-odd-access", TRACE("{\"kv\":[[11,0,\"reads\",0,1]]}"), "kv[0]: the access"},
     {"a-row-that-is-none", TRACE("{\"kv\":[7]}"), "kv[0]: the row"},
+    {"a-run-that-ends-nowhere", TRACE("{\"sequences\":[[0,0,4,1],[1,4294967295,2,0]]}"), "sequences[1]: the run"},
+    {"more-rows-than-cells", TRACE("{\"sequences\":[[0,0,4,5]]}"), "sequences[0]: the number of rows in use"},
+    {"half-a-shared-prefix", TRACE("{\"sequences\":[[0,0,4,4,9]]}"), "sequences[0]: the shared prefix"},
+    {"a-sequence-without-a-number", TRACE("{\"sequences\":[[-1,0,4,4]]}"), "sequences[0]: the sequence"},
     {"events-of-another-graph", TRACE("{\"events\":{\"backends\":[],\"buffers\":[],\"events\":[],\"lanes\":[],\"positions\":3,\"values\":[]}}"), "positions"},
 };
 

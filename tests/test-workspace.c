@@ -3,6 +3,7 @@
 #include "tests/util.h"
 #include "ui/navigate.h"
 #include "ui/filter.h"
+#include "ui/workspace-kv.h"
 
 #include <string.h>
 
@@ -284,6 +285,97 @@ static void test_expression(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
     psc_arena_release(&arena);
 }
 
+static void read_kv(struct fixture *f)
+{
+    psc_workspace_need_kv(f->ws);
+    drain(f);
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (psc_workspace_kv_reading(f->ws, NULL) || !psc_workspace_kv_history(f->ws) ||
+           psc_workspace_kv_history(f->ws)->step_n < psc_workspace_step_total(f->ws)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, TRUE);
+    }
+}
+
+/* A prompt of two tokens and three decoded ones: steps walk over the phases, the rows and the cell go with them. */
+static void test_kv(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    PscKvCell cell;
+    double lo, hi;
+    guint phase, step;
+    read_kv(f);
+    g_assert_cmpuint(psc_workspace_step_total(f->ws), ==, 4);
+    const struct psc_kv_step *kv = psc_workspace_kv(f->ws);
+    g_assert_nonnull(kv);
+    g_assert_cmpuint(kv->regions.layers, ==, 24);
+    g_assert_true(kv->is_prefill);
+    for (guint ordinal = 0; ordinal < 4; ordinal++) { /* rows 0 and 1, then one a step */
+        const struct psc_kv_figure *figure = &psc_workspace_kv_history(f->ws)->figures[ordinal];
+        g_assert_cmpuint(figure->rows, ==, 2 + ordinal);
+        g_assert_cmpuint(figure->fresh, ==, ordinal ? 1 : 2);
+    }
+    g_assert_false(psc_workspace_step_by(f->ws, -1));
+    for (guint ordinal = 1; ordinal < 4; ordinal++) {
+        g_assert_true(psc_workspace_step_by(f->ws, 1));
+        settle(f);
+        g_assert_cmpuint(psc_workspace_ordinal(f->ws), ==, ordinal);
+        g_assert_true(psc_workspace_step_of(f->ws, ordinal, &phase, &step));
+        g_assert_cmpuint(psc_workspace_phase_index(f->ws), ==, phase);
+        g_assert_cmpuint(psc_workspace_step_index(f->ws), ==, step);
+        struct psc_kv_so_far s;
+        psc_kv_step_so_far(psc_workspace_kv(f->ws), INT32_MAX, &s);
+        g_assert_cmpuint(s.lo, ==, ordinal + 1);
+        g_assert_cmpuint(s.hi, ==, ordinal + 2);
+        g_assert_cmpuint(s.layers_done, ==, 24);
+    }
+    g_assert_false(psc_workspace_step_by(f->ws, 1));
+    g_assert_true(psc_workspace_kv_move(f->ws, 0, 0)); /* the cell that the step writes */
+    cell = psc_workspace_kv_cell(f->ws);
+    g_assert_cmpuint(cell.layer, ==, 0);
+    g_assert_cmpuint(cell.row, ==, 4);
+    g_assert_true(psc_workspace_step_by(f->ws, -1)); /* it goes with the steps */
+    settle(f);
+    g_assert_cmpuint(psc_workspace_kv_cell(f->ws).row, ==, 3);
+    g_assert_true(psc_workspace_kv_move(f->ws, 0, 3)); /* K, V, K of the next layer, V */
+    cell = psc_workspace_kv_cell(f->ws);
+    g_assert_cmpuint(cell.layer, ==, 1);
+    g_assert_true(cell.is_v);
+    g_assert_false(psc_workspace_kv_move(f->ws, 0, -4));
+    g_assert_true(psc_workspace_kv_edge(f->ws, -1));
+    g_assert_cmpuint(psc_workspace_kv_cell(f->ws).row, ==, 0);
+    g_assert_true(psc_workspace_kv_edge(f->ws, 1));
+    g_assert_cmpuint(psc_workspace_kv_cell(f->ws).row, ==, 3);
+    g_assert_true(psc_workspace_kv_layer(f->ws, 1)); /* and the cursor to who writes it */
+    g_assert_cmpuint(psc_workspace_kv_cell(f->ws).layer, ==, 2);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==,
+                    psc_workspace_study(f->ws)->position_of[psc_workspace_kv(f->ws)->writer[2]]);
+    psc_workspace_set_kv_range(f->ws, -50, 1e9);
+    psc_workspace_kv_range(f->ws, &lo, &hi);
+    g_assert_cmpfloat(lo, ==, 0);
+    g_assert_cmpfloat(hi, ==, psc_workspace_kv(f->ws)->regions.rows);
+    g_assert_false(psc_workspace_kv_alarm(f->ws, 1)); /* every row that is read was written */
+    psc_workspace_select_kv(f->ws, PSC_NONE, 0, FALSE);
+    g_assert_cmpuint(psc_workspace_kv_cell(f->ws).layer, ==, PSC_NONE);
+    psc_workspace_close(f->ws);
+    g_assert_null(psc_workspace_kv(f->ws));
+    g_assert_cmpuint(psc_workspace_step_total(f->ws), ==, 0);
+}
+
+/* A graph without a cache has no regions, and nothing to walk to. */
+static void test_no_kv(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    settle(f);
+    psc_workspace_need_kv(f->ws);
+    g_assert_null(psc_workspace_kv(f->ws));
+    g_assert_false(psc_workspace_kv_move(f->ws, 1, 0));
+    g_assert_false(psc_workspace_kv_layer(f->ws, 1));
+    g_assert_false(psc_workspace_kv_edge(f->ws, 1));
+    g_assert_false(psc_workspace_kv_alarm(f->ws, 1));
+    psc_workspace_select_kv(f->ws, 0, 0, FALSE);
+    g_assert_cmpuint(psc_workspace_kv_cell(f->ws).layer, ==, PSC_NONE);
+    drain(f);
+}
+
 static void filter_finds(const PscStudy *study, const char *words, uint32_t wanted)
 {
     PscFilter *filter = psc_filter_new(words);
@@ -327,6 +419,8 @@ int main(int argc, char **argv)
     ADD("phases-come-whole-and-as-they-were-left", METAL, test_phases);
     ADD("an-option-plans-again-and-shows-the-finding", "traces/lessons/5-two-orders.json", test_replan);
     ADD("closing-while-busy-is-safe", METAL, test_close_while_busy);
+    ADD("kv-rows-and-the-cell-go-with-the-steps", METAL, test_kv);
+    ADD("a-graph-without-a-cache-has-no-kv-view", CHAIN, test_no_kv);
     ADD("the-filter-means-what-it-says", METAL, test_filter);
     return g_test_run();
 }

@@ -74,6 +74,26 @@ static void write_rows(struct psc_json *j, const struct psc_graph *g, const stru
     psc_json_end_array(j);
 }
 
+static void write_sequences(struct psc_json *j, const struct psc_step *step)
+{
+    psc_json_key(j, "sequences");
+    psc_json_array(j);
+    for (uint32_t i = 0; i < step->sequence_n; i++) {
+        const struct psc_kv_sequence *s = &step->sequences[i];
+        psc_json_array(j);
+        psc_json_u64(j, s->seq);
+        psc_json_u64(j, s->start);
+        psc_json_u64(j, s->cap);
+        psc_json_u64(j, s->rows);
+        if (s->shared_rows) {
+            psc_json_u64(j, s->shared_cell);
+            psc_json_u64(j, s->shared_rows);
+        }
+        psc_json_end_array(j);
+    }
+    psc_json_end_array(j);
+}
+
 static bool has_hashes(const struct psc_step *step)
 {
     for (uint32_t i = 0; i < step->record_n; i++)
@@ -86,7 +106,7 @@ void psc_step_ours_write(struct psc_json *j, const struct psc_graph *graph, cons
                          psc_flush_fn flush, void *ctx)
 {
     bool hashes = has_hashes(step);
-    if (!step->break_n && !step->story && !step->hashed && !hashes && !step->kv_n)
+    if (!step->break_n && !step->story && !step->hashed && !hashes && !step->kv_n && !step->sequence_n)
         return;
     psc_json_key(j, "planscope");
     psc_json_object(j);
@@ -102,6 +122,8 @@ void psc_step_ours_write(struct psc_json *j, const struct psc_graph *graph, cons
         write_hashes(j, step);
     if (step->kv_n)
         write_rows(j, graph, step);
+    if (step->sequence_n)
+        write_sequences(j, step);
     psc_json_end_object(j);
 }
 
@@ -224,6 +246,23 @@ static enum psc_status read_kv_rows(struct part *p, struct psc_cursor c, void *t
     return PSC_OK;
 }
 
+static enum psc_status read_sequence(struct part *p, struct psc_cursor c, void *to)
+{
+    struct psc_kv_sequence *s = to;
+    struct psc_slice v;
+    if (!psc_cursor_element(&c, &v) || !psc_slice_u64(v, &s->seq))
+        return bad(p, "the sequence", "a whole number");
+    if (!column_u32(&c, UINT32_MAX, &s->start) || !column_u32(&c, UINT32_MAX - s->start, &s->cap))
+        return bad(p, "the run", "its first cell and the number of its cells");
+    if (!column_u32(&c, s->cap, &s->rows))
+        return bad(p, "the number of rows in use", "at most that of the cells");
+    if (c.at >= c.end || !psc_cursor_count(c))
+        return PSC_OK;
+    if (!column_u32(&c, UINT32_MAX, &s->shared_cell) || !column_u32(&c, UINT32_MAX - s->shared_cell, &s->shared_rows))
+        return bad(p, "the shared prefix", "its first cell and the number of its rows");
+    return PSC_OK;
+}
+
 /* Records stand in execution order; without a graph, in the order of the hashes. */
 static struct psc_record *find_record(const struct part *p, psc_node node, uint64_t id, uint32_t *at)
 {
@@ -316,6 +355,11 @@ enum psc_status psc_step_ours_read(struct psc_arena *arena, struct psc_slice our
     if (status == PSC_OK && open_list(&p, ours, "kv", &list)) {
         status = read_rows(&p, list, sizeof *step->kv, read_kv_rows, &rows, &step->kv_n);
         step->kv = rows;
+    }
+    rows = NULL;
+    if (status == PSC_OK && open_list(&p, ours, "sequences", &list)) {
+        status = read_rows(&p, list, sizeof *step->sequences, read_sequence, &rows, &step->sequence_n);
+        step->sequences = rows;
     }
     if (status == PSC_OK && open_list(&p, ours, "hashes", &list))
         status = read_hashes(&p, list);

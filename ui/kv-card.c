@@ -10,6 +10,7 @@
 #include "ui/workspace-kv.h"
 
 #define CURVE_HEIGHT 118
+#define SEQUENCES_SHOWN 8u
 
 static psc_node touch_node(const struct psc_kv_step *step, uint32_t touch)
 {
@@ -158,6 +159,27 @@ static void so_far_lines(PscCard *card, const struct psc_kv_step *step)
     psc_text_release(&rows);
 }
 
+static void sequence_lines(PscCard *card, const struct psc_kv_step *step)
+{
+    char a[32], b[32];
+    if (!step->sequence_n)
+        psc_card_line(card, "Sequences", "the file names none; all rows are shown as those of one");
+    else
+        psc_card_linef(card, "Sequences", "%u, after this step", step->sequence_n);
+    for (uint32_t i = 0; i < MIN(step->sequence_n, SEQUENCES_SHOWN); i++) {
+        const struct psc_kv_sequence *s = &step->sequences[i];
+        char *key = g_strdup_printf("%" G_GUINT64_FORMAT, s->seq), *shared = NULL;
+        if (s->shared_rows)
+            shared = g_strdup_printf("; reads %u rows from row %u on as its prefix", s->shared_rows, s->shared_cell);
+        psc_card_linef(card, key, "%s of %s cells in use, from row %u on%s", psc_thousands(s->rows, a, sizeof a),
+                       psc_thousands(s->cap, b, sizeof b), s->start, shared ? shared : "");
+        g_free(shared);
+        g_free(key);
+    }
+    if (step->sequence_n > SEQUENCES_SHOWN)
+        psc_card_linef(card, "", "and %u more", step->sequence_n - SEQUENCES_SHOWN);
+}
+
 static void occupancy_lines(PscCard *card, const struct psc_kv_step *step)
 {
     struct psc_kv_so_far s;
@@ -177,7 +199,7 @@ static void occupancy_lines(PscCard *card, const struct psc_kv_step *step)
     if (h && now < h->step_n && !step->is_prefill && h->figures[now].fresh && h->figures[now].rows < r->rows)
         psc_card_linef(card, "Full", "after %s more steps like this one, if nothing is freed",
                        psc_thousands((r->rows - h->figures[now].rows + h->figures[now].fresh - 1) / h->figures[now].fresh, a, sizeof a));
-    psc_card_line(card, "Sequences", "one; the document speaks of no others");
+    sequence_lines(card, step);
     words = (struct psc_text){0};
     psc_explain_kv_source(&words, step);
     psc_card_text(card, psc_text_str(&words), "dim");

@@ -194,6 +194,8 @@ static void make_step(PscWorkspace *self)
     if (psc_kv_rows_of(&self->kv.arena, &study->phase, records ? &records->step : &none, story ? story->order : NULL,
                        &source.rows, &source.row_n, &source.source, NULL) != PSC_OK)
         return;
+    if (records)
+        source.sequences = records->step.sequences, source.sequence_n = records->step.sequence_n;
     struct psc_kv_step *step = NULL;
     if (psc_kv_step_build(&self->kv.arena, &source, &step, NULL) == PSC_OK)
         self->kv.step = step;

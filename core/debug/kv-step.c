@@ -205,7 +205,8 @@ enum psc_status psc_kv_step_build(struct psc_arena *arena, const struct psc_kv_s
     if (!step)
         return psc_fail_nomem(reterr);
     *step = (struct psc_kv_step){.regions = *source->regions, .graph = source->graph, .history = source->history,
-                                 .ordinal = source->ordinal, .source = source->source, .is_prefill = source->is_prefill};
+                                 .ordinal = source->ordinal, .source = source->source, .is_prefill = source->is_prefill,
+                                 .sequences = source->sequences, .sequence_n = source->sequence_n};
     if (step->history &&
         psc_kv_state_build(arena, step->history, source->ordinal, &step->before, reterr) != PSC_OK)
         return PSC_ERR_NOMEM;

@@ -32,6 +32,8 @@ struct psc_kv_step_source {
     uint32_t ordinal;                      /* of this step, over all phases */
     const struct psc_kv_rows *rows;
     uint32_t row_n;
+    const struct psc_kv_sequence *sequences; /* after the step; NULL: not known */
+    uint32_t sequence_n;
     enum psc_kv_source source;
     const int32_t *position_of;            /* [graph->n] place of each node in the order; NULL: build order */
     bool is_prefill;
@@ -48,6 +50,8 @@ struct psc_kv_step {
     uint32_t touch_n;
     const uint32_t *layer_at;             /* touches of a layer: by_layer[layer_at[l] .. layer_at[l + 1]) */
     const uint32_t *by_layer;
+    const struct psc_kv_sequence *sequences; /* borrowed: who has which cells after the step; NULL: not known */
+    uint32_t sequence_n;
     const psc_node *writer;               /* [layers] who writes the layer in this step, by the touches, else the graph */
     const struct psc_kv_alarm *alarms;
     uint32_t alarm_n;

@@ -33,6 +33,13 @@ struct psc_kv_rows {
     uint32_t lo, hi;             /* rows (cells) of K and V, half-open */
     uint32_t unwritten;          /* reads: how many of these rows nobody had written before */
 };
+/* One sequence of the cache after a step: its own run of cells, and the prefix that it reads in another's cells. */
+struct psc_kv_sequence {
+    uint64_t seq;
+    uint32_t start, cap;         /* own cells [start, start + cap) */
+    uint32_t rows;               /* of these [0, rows) are in use */
+    uint32_t shared_cell, shared_rows; /* shared_rows 0: shares nothing */
+};
 /* A read that saw other bytes than its value had when it was written. */
 struct psc_hash_break {
     psc_node reader, value;      /* reader PSC_NONE: the host; value: the producer */
@@ -50,6 +57,8 @@ struct psc_step {
     uint32_t record_n;
     const struct psc_kv_rows *kv; /* in execution order; NULL when the file does not say */
     uint32_t kv_n;
+    const struct psc_kv_sequence *sequences; /* by cell; NULL when the file does not say */
+    uint32_t sequence_n;
     const struct psc_hash_break *breaks;
     uint32_t break_n;
     bool hashed;                 /* hashes were taken: no break means that every read saw what was written */

@@ -363,6 +363,20 @@ enum psc_status psc_recorder_step(struct psc_recorder *r, bool has_token, int64_
     return commit(r, reterr);
 }
 
+enum psc_status psc_recorder_sequences(struct psc_recorder *r, const struct psc_kv_sequence *sequences, uint32_t n,
+                                       struct psc_error *reterr)
+{
+    if (!r->is_pending || !n)
+        return PSC_OK;
+    struct psc_kv_sequence *copy = psc_arena_alloc(&r->step_arena, n, sizeof *copy);
+    if (!copy)
+        return psc_fail_nomem(reterr);
+    memcpy(copy, sequences, n * sizeof *copy);
+    r->pending.sequences = copy;
+    r->pending.sequence_n = n;
+    return PSC_OK;
+}
+
 uint32_t psc_recorder_mismatch_n(const struct psc_recorder *r)
 {
     return (uint32_t)r->mismatch_n;

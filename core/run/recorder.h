@@ -71,6 +71,10 @@ enum psc_status psc_recorder_phase(struct psc_recorder *r, const char *kind, str
 enum psc_status psc_recorder_step(struct psc_recorder *r, bool has_token, int64_t token, const char *text,
                                   const struct psc_logit *top, uint32_t top_n, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* Who has which cells after the execution that just ended; before psc_recorder_step. By cell, copied. */
+enum psc_status psc_recorder_sequences(struct psc_recorder *r, const struct psc_kv_sequence *sequences, uint32_t n,
+                                       struct psc_error *reterr) PSC_MUST_CHECK;
+
 /* Reads whose bytes hashed differently from what their value was when it was written. */
 struct psc_mismatch {
     uint32_t step;

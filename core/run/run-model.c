@@ -141,6 +141,24 @@ static enum psc_status token_text(const struct psc_runner *r, int32_t token, str
     return to->failed ? psc_fail_nomem(reterr) : PSC_OK;
 }
 
+/* Who has which cells now, by cell: runs do not overlap. */
+static enum psc_status record_sequences(struct going *g, struct psc_error *reterr)
+{
+    const struct psc_kv_runs *kv = &g->r->result->kv;
+    struct psc_kv_sequence list[PSC_KV_SEQS_MAX];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < PSC_KV_SEQS_MAX; i++) {
+        const struct psc_kv_run *run = &kv->run[i];
+        if (!run->live)
+            continue;
+        uint32_t at = n++;
+        for (; at > 0 && list[at - 1].start > run->start; at--)
+            list[at] = list[at - 1];
+        list[at] = (struct psc_kv_sequence){run->seq, run->start, run->cap, run->rows, run->shared_cell, run->shared_rows};
+    }
+    return psc_recorder_sequences(g->r->recorder, list, n, reterr);
+}
+
 /* is_decode: `tokens` is one token that was generated. */
 static enum psc_status record_step(struct going *g, bool is_decode, int32_t token, struct psc_error *reterr)
 {
@@ -155,6 +173,8 @@ static enum psc_status record_step(struct going *g, bool is_decode, int32_t toke
         top_n = 0;
     if (is_decode)
         status = token_text(g->r, token, &text, reterr);
+    if (status == PSC_OK)
+        status = record_sequences(g, reterr);
     if (status == PSC_OK)
         status = psc_recorder_step(g->r->recorder, is_decode, token, psc_text_str(&text), top, top_n, reterr);
     psc_text_release(&text);

@@ -315,57 +315,132 @@ static void put_occupancy(struct making *m, const struct psc_kv_so_far *s)
     snprintf(over->text, sizeof over->text, "%s", text);
 }
 
-/* One sequence: nothing in a document speaks of others. */
-static void put_sequence(struct making *m, const struct psc_kv_so_far *s)
+/* ---- sequences -------------------------------------------------------------------------------------------------------- */
+
+/* A stretch of the strip; NULL when it is out of sight. */
+static struct psc_kv_over *put_stretch(struct making *m, enum psc_kv_over_kind kind, double lo, double hi)
 {
     const struct psc_kv_frame *f = &m->page->frame;
+    struct psc_area clip = {f->data_x, f->sequence.y0 + 1, f->data_x + f->data_w, f->sequence.y1};
+    struct psc_area area = {0, f->sequence.y0 + 6, 0, f->sequence.y1 - 5};
+    area.x0 = (float)fmax(floor(psc_kv_row_x(m->page, lo) + 0.5), f->data_x - 2.0);
+    area.x1 = (float)fmin(fmax(floor(psc_kv_row_x(m->page, hi) + 0.5), area.x0 + 1.0), f->data_x + f->data_w + 2.0);
+    return put(m, kind, area, clip);
+}
+
+/* The first of the texts that fits into what is seen of a stretch. */
+static bool say_in(struct making *m, struct psc_kv_over *over, const char *const *texts, int n)
+{
+    for (int i = 0; over && i < n; i++) {
+        double room = (double)(fminf(over->area.x1, over->clip.x1) - fmaxf(over->area.x0, over->clip.x0));
+        if (room <= width_of(m, PSC_FONT_AXIS, texts[i]) + 16)
+            continue;
+        snprintf(over->text, sizeof over->text, "%.150s", texts[i]);
+        return true;
+    }
+    return false;
+}
+
+/* Words at a place of the strip, where there is room for them. */
+static void put_words(struct making *m, double x, const char *text)
+{
+    const struct psc_kv_frame *f = &m->page->frame;
+    double w = width_of(m, PSC_FONT_AXIS, text) + 12;
+    struct psc_area clip = {f->data_x, f->sequence.y0 + 1, f->data_x + f->data_w, f->sequence.y1};
+    struct psc_area area = {(float)x, f->sequence.y0 + 6, (float)(x + w), f->sequence.y1 - 5};
+    if (x + w > f->data_x + f->data_w)
+        return;
+    struct psc_kv_over *over = put(m, PSC_KV_OVER_TEXT, area, clip);
+    if (!over)
+        return;
+    over->colour = PSC_COL_DIM;
+    over->halves = 1; /* not bold */
+    snprintf(over->text, sizeof over->text, "%.150s", text);
+}
+
+/* A document that names its sequences: a stretch each for the rows in use, for what is reserved beside them, and a line
+ * under the rows of another that a sequence reads as its prefix. */
+static void put_sequences(struct making *m)
+{
+    uint64_t free_cells = m->step->regions.rows;
+    char number[32], text[240];
+    double end = 0;
+    for (uint32_t i = 0; i < m->step->sequence_n; i++) {
+        const struct psc_kv_sequence *s = &m->step->sequences[i];
+        char rows[80], shared[96] = "", whole[240], middle[160], name[48];
+        double used = (double)s->start + s->rows, hi = (double)s->start + s->cap;
+        free_cells -= s->cap < free_cells ? s->cap : free_cells;
+        end = hi > end ? hi : end;
+        rows_text(s->start, s->start + s->rows, rows, sizeof rows);
+        if (s->shared_rows)
+            snprintf(shared, sizeof shared, ", %u more shared from row %u on", s->shared_rows, s->shared_cell);
+        snprintf(name, sizeof name, "sequence %llu", (unsigned long long)s->seq);
+        snprintf(middle, sizeof middle, "%s: %s", name, s->rows ? rows : "no row yet");
+        snprintf(whole, sizeof whole, "%s%s, %s cells reserved%s", middle, shared, psc_thousands(s->cap, number, sizeof number),
+                 !s->start && !s->shared_rows ? ", cell = position" : "");
+        const char *texts[] = {whole, middle, name, name + 9};
+        struct psc_kv_over *over = s->rows ? put_stretch(m, PSC_KV_OVER_SEQUENCE, s->start, used) : NULL;
+        bool said = say_in(m, over, texts, 4);
+        if (s->cap > s->rows) {
+            over = put_stretch(m, PSC_KV_OVER_RESERVED, used, hi);
+            snprintf(text, sizeof text, "reserved, %s cell%s free", psc_thousands(s->cap - s->rows, number, sizeof number),
+                     s->cap - s->rows == 1 ? "" : "s");
+            const char *rest[] = {text, "reserved"};
+            if (said)
+                say_in(m, over, rest, 2);
+            else
+                say_in(m, over, texts, 4);
+        }
+    }
+    for (uint32_t i = 0; i < m->step->sequence_n; i++) {
+        const struct psc_kv_sequence *s = &m->step->sequences[i];
+        if (s->shared_rows)
+            put_stretch(m, PSC_KV_OVER_SHARED, s->shared_cell, (double)s->shared_cell + s->shared_rows);
+    }
+    if (!free_cells)
+        return;
+    snprintf(text, sizeof text, "%s cell%s of no sequence", psc_thousands(free_cells, number, sizeof number), free_cells == 1 ? "" : "s");
+    put_words(m, fmax(psc_kv_row_x(m->page, end) + 6.0, (double)m->page->frame.data_x), text);
+}
+
+/* A document that names none: the rows that were written, as those of one sequence. */
+static void put_one_sequence(struct making *m, const struct psc_kv_so_far *s)
+{
     const struct psc_kv_state *state = &m->step->before;
     uint32_t lo = s->hi > s->lo ? s->lo : 0, hi = m->done ? s->hi : 0;
-    char rows[80], text[160];
-    if (f->sequence.y1 <= f->sequence.y0)
-        return;
+    char rows[80], text[160], free_text[240], number[32];
     if (state->layers && state->layer_at[state->layers + 1] > state->layer_at[state->layers]) {
         const struct psc_kv_span *first = &state->spans[state->layer_at[state->layers]];
         const struct psc_kv_span *last = &state->spans[state->layer_at[state->layers + 1] - 1];
         lo = first->lo < lo || !hi ? first->lo : lo;
         hi = last->hi > hi ? last->hi : hi;
     }
-    struct psc_area clip = {f->data_x, f->sequence.y0 + 1, f->data_x + f->data_w, f->sequence.y1};
-    struct psc_area area = {f->data_x, f->sequence.y0 + 6, f->data_x + f->data_w, f->sequence.y1 - 5};
     if (!s->rows) {
-        struct psc_kv_over *none = put(m, PSC_KV_OVER_TEXT, area, clip);
-        if (none) {
-            none->colour = PSC_COL_DIM;
-            snprintf(none->text, sizeof none->text, "no row is written yet");
-        }
+        put_words(m, (double)m->page->frame.data_x, "no row is written yet");
         return;
     }
-    area.x0 = (float)fmax(floor(psc_kv_row_x(m->page, lo) + 0.5), f->data_x - 2.0);
-    area.x1 = (float)fmin(fmax(floor(psc_kv_row_x(m->page, hi) + 0.5), area.x0 + 1.0), f->data_x + f->data_w + 2.0);
-    struct psc_kv_over *over = put(m, PSC_KV_OVER_SEQUENCE, area, clip);
+    struct psc_kv_over *over = put_stretch(m, PSC_KV_OVER_SEQUENCE, lo, hi);
     rows_text(lo, hi, rows, sizeof rows);
     if (s->rows == hi - lo)
         snprintf(text, sizeof text, "one sequence: %s, cell = position", rows);
     else
         snprintf(text, sizeof text, "one sequence: %u rows written among %s", s->rows, rows);
-    if (over && fminf(over->area.x1, clip.x1) - fmaxf(over->area.x0, clip.x0) > width_of(m, PSC_FONT_AXIS, text) + 16)
-        snprintf(over->text, sizeof over->text, "%s", text);
-    bool inside = over && over->text[0];
-    double x = fmax(area.x1 + 6.0, f->data_x);
-    char free_text[240], number[32];
+    const char *texts[] = {text};
+    bool inside = say_in(m, over, texts, 1);
     uint32_t rest = m->step->regions.rows - s->rows;
     snprintf(free_text, sizeof free_text, "%s%s%s row%s free", inside ? "" : text, inside ? "" : "; ",
              psc_thousands(rest, number, sizeof number), rest == 1 ? "" : "s");
-    double w = width_of(m, PSC_FONT_AXIS, free_text) + 12;
-    if (x + w > f->data_x + f->data_w)
+    put_words(m, fmax(psc_kv_row_x(m->page, hi) + 6.0, (double)m->page->frame.data_x), free_text);
+}
+
+static void put_sequence(struct making *m, const struct psc_kv_so_far *s)
+{
+    if (m->page->frame.sequence.y1 <= m->page->frame.sequence.y0)
         return;
-    area = (struct psc_area){(float)x, f->sequence.y0 + 6, (float)(x + w), f->sequence.y1 - 5};
-    over = put(m, PSC_KV_OVER_TEXT, area, clip);
-    if (over) {
-        over->colour = PSC_COL_DIM;
-        over->halves = 1; /* not bold */
-        snprintf(over->text, sizeof over->text, "%.150s", free_text);
-    }
+    if (m->step->sequence_n)
+        put_sequences(m);
+    else
+        put_one_sequence(m, s);
 }
 
 static void put_frames(struct making *m)

@@ -90,7 +90,9 @@ enum psc_kv_over_kind {
     PSC_KV_OVER_HANDLE,    /* the visible range in the overview */
     PSC_KV_OVER_TEXT,      /* words beside the overview's strip */
     PSC_KV_OVER_CHIP,      /* words in a box */
-    PSC_KV_OVER_SEQUENCE,  /* the rows written so far */
+    PSC_KV_OVER_SEQUENCE,  /* the rows of a sequence */
+    PSC_KV_OVER_RESERVED,  /* cells that a sequence has reserved and not used */
+    PSC_KV_OVER_SHARED,    /* cells whose rows another sequence reads, too: a line at the foot */
     PSC_KV_OVER_KIND_N
 };
 struct psc_kv_over {

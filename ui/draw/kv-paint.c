@@ -121,6 +121,22 @@ static void paint_sequence(const struct psc_kv_over *over, const struct psc_pale
     psc_type_show(type, cr, PSC_FONT_AXIS, PSC_LEFT, over->text, fmax(a->x0, over->clip.x0) + 8, (a->y0 + a->y1) / 2);
 }
 
+static void paint_reserved(const struct psc_kv_over *over, const struct psc_palette *palette, cairo_t *cr, struct psc_type *type)
+{
+    static const double dash[] = {3, 3};
+    const struct psc_area *a = &over->area;
+    psc_paint_colour(cr, palette, PSC_COL_KV_EDGE);
+    cairo_set_line_width(cr, 1);
+    cairo_set_dash(cr, dash, 2, 0);
+    cairo_rectangle(cr, (double)a->x0 + 0.5, (double)a->y0 + 0.5, (double)(a->x1 - a->x0) - 1, (double)(a->y1 - a->y0) - 1);
+    cairo_stroke(cr);
+    cairo_set_dash(cr, NULL, 0, 0);
+    if (!type || !over->text[0])
+        return;
+    psc_paint_colour(cr, palette, PSC_COL_DIM);
+    psc_type_show(type, cr, PSC_FONT_AXIS, PSC_LEFT, over->text, fmax(a->x0, over->clip.x0) + 8, (a->y0 + a->y1) / 2);
+}
+
 static void paint_head(const struct psc_kv_over *over, const struct psc_palette *palette, cairo_t *cr, struct psc_type *type)
 {
     const struct psc_area *a = &over->area;
@@ -171,6 +187,11 @@ void psc_kv_over_paint(const struct psc_kv_over *over, const struct psc_palette 
             paint_chip(over, palette, cr, type);
         break;
     case PSC_KV_OVER_SEQUENCE: paint_sequence(over, palette, cr, type); break;
+    case PSC_KV_OVER_RESERVED: paint_reserved(over, palette, cr, type); break;
+    case PSC_KV_OVER_SHARED:
+        psc_paint_colour(cr, palette, PSC_COL_INK);
+        psc_paint_area(cr, a->x0, a->y1 - 3, a->x1, a->y1 - 1);
+        break;
     case PSC_KV_OVER_KIND_N: break;
     }
     cairo_restore(cr);

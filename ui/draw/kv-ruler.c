@@ -167,6 +167,20 @@ static void put_overview_runs(struct psc_kv_page *page)
     }
 }
 
+/* The run of each sequence as a line at the foot of the strip: where they are, whatever part of the rows is shown below. */
+static void put_overview_sequences(struct psc_kv_page *page)
+{
+    const struct psc_kv_frame *f = &page->frame;
+    for (uint32_t i = 0; page->step->sequence_n > 1 && i < page->step->sequence_n; i++) {
+        const struct psc_kv_sequence *s = &page->step->sequences[i];
+        float x0 = floorf((float)psc_kv_overview_x(page, s->start)) + 1;
+        float x1 = fmaxf(floorf((float)psc_kv_overview_x(page, (double)s->start + s->cap)) - 1, x0 + 1);
+        float right = (float)psc_kv_strip_right(f);
+        if (x0 < right)
+            psc_put_fill(&page->base, x0, f->strip_y1 - 4, fminf(x1, right), f->strip_y1 - 1, PSC_COL_KV_EDGE);
+    }
+}
+
 void psc_kv_put_overview(struct psc_kv_page *page)
 {
     struct psc_layout *l = &page->base;
@@ -183,6 +197,7 @@ void psc_kv_put_overview(struct psc_kv_page *page)
     psc_put_label(l, PSC_FONT_AXIS, PSC_RIGHT, PSC_COL_DIM, text, f->data_x - 8, 28);
     psc_put_pattern(l, f->data_x, f->strip_y0, right, f->strip_y1, PSC_COL_NONE, PSC_DOTS, PSC_COL_LAYER);
     put_overview_runs(page);
+    put_overview_sequences(page);
     psc_put_fill(l, f->data_x, f->strip_y0, right, f->strip_y0 + 1, PSC_COL_RULE);
     psc_put_fill(l, f->data_x, f->strip_y1 - 1, right, f->strip_y1, PSC_COL_RULE);
     psc_put_fill(l, right - 1, f->strip_y0, right, f->strip_y1, PSC_COL_RULE);
@@ -207,6 +222,9 @@ void psc_kv_put_sequence(struct psc_kv_page *page)
     psc_put_fill(l, 0, f->sequence.y0, (float)page->view.width, f->sequence.y1, PSC_COL_CANVAS);
     psc_put_fill(l, 0, f->sequence.y0, f->data_x, f->sequence.y1, PSC_COL_GUTTER);
     psc_put_fill(l, 0, f->sequence.y0, (float)page->view.width, f->sequence.y0 + 1, PSC_COL_RULE);
-    psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_RIGHT, PSC_COL_INK, "sequence", f->data_x - 8, (f->sequence.y0 + f->sequence.y1) / 2 + 1);
+    char text[40] = "sequence";
+    if (page->step->sequence_n > 1)
+        snprintf(text, sizeof text, "%u sequences", page->step->sequence_n);
+    psc_put_label(l, PSC_FONT_AXIS_BOLD, PSC_RIGHT, PSC_COL_INK, text, f->data_x - 8, (f->sequence.y0 + f->sequence.y1) / 2 + 1);
 }
 
