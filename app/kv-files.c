@@ -47,6 +47,22 @@ static enum psc_status layers_of(const struct psc_graph *graph, struct psc_arena
     return PSC_OK;
 }
 
+/* What a session of one model looks like as an image. */
+static struct psc_kv_image shape_of(const struct psc_kv_info *info, const char *model, const char *backend, const int32_t *layers,
+                                    uint32_t layer_n)
+{
+    return (struct psc_kv_image){
+        .model = model, .backend = backend, .layer_n = layer_n, .layer = layers, .has_v = true, .rows = info->rows,
+        .width = (uint32_t)info->width, .row_words = (uint32_t)(info->row_bytes / 4), .format = info->format, .read = read_cb,
+    };
+}
+
+/* Generated, and not in the cache yet: it would have been the next to be fed. */
+static bool is_pending(const struct psc_run_result *a)
+{
+    return a->token_n && psc_kv_runs_length(&a->kv, 0) + 1 == (uint64_t)a->loaded_rows + a->prefill_tokens + a->token_n;
+}
+
 static uint8_t *written_bits(struct psc_arena *arena, const struct psc_kv_cells *cells)
 {
     uint8_t *bits = psc_arena_alloc0(arena, (size_t)cells->n / 8 + 1, 1);
@@ -84,11 +100,9 @@ enum psc_status app_write_kv(const struct psc_run_result *result, const char *mo
         status = psc_fail(reterr, PSC_ERR_USAGE, "this run kept no K and V rows: there is nothing to dump");
     if (!status) {
         struct source source = {result->session, layers};
-        struct psc_kv_image image = {
-            .model = model, .backend = backend, .layer_n = layer_n, .layer = layers, .has_v = true, .rows = info.rows,
-            .width = (uint32_t)info.width, .row_words = (uint32_t)(info.row_bytes / 4), .format = info.format,
-            .read = read_cb, .ctx = &source,
-        };
+        struct psc_kv_image image = shape_of(&info, model, backend, layers, layer_n);
+        uint8_t next[4];
+        image.ctx = &source;
         if (result->kv.cells.n == info.rows) { /* a model's: a graph's rows are its own affair */
             image.cells = result->kv.cells.cell;
             image.runs = result->kv.run;
@@ -96,9 +110,53 @@ enum psc_status app_write_kv(const struct psc_run_result *result, const char *mo
             image.written = written_bits(&arena, &result->kv.cells);
             if (!image.written)
                 status = psc_fail_nomem(reterr);
+            for (unsigned i = 0; is_pending(result) && i < 4; i++)
+                next[i] = (uint8_t)((uint32_t)result->tokens[result->token_n - 1] >> 8 * i);
+            image.host = is_pending(result) ? next : NULL;
+            image.host_n = is_pending(result) ? sizeof next : 0;
         }
         if (!status)
             status = write_files(result, &image, folder, reterr);
+    }
+    psc_arena_release(&arena);
+    return status;
+}
+
+/* ---- loading ---------------------------------------------------------------------------------- */
+
+bool app_kv_next_token(const struct psc_kv_dump *dump, int32_t *ret)
+{
+    const struct psc_kv_image *image = psc_kv_dump_image(dump);
+    const uint8_t *bytes = image->host;
+    if (image->host_n != 4)
+        return false;
+    *ret = (int32_t)(bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
+    return true;
+}
+
+static enum psc_status write_cb(void *ctx, uint32_t at, unsigned slot, uint32_t lo, uint32_t hi, const void *from,
+                                struct psc_error *reterr)
+{
+    const struct source *s = ctx;
+    return psc_session_write_rows(s->session, s->layers[at], slot, lo, hi, from, reterr);
+}
+
+enum psc_status app_load_kv(const struct psc_kv_dump *dump, struct psc_session *session, struct psc_kv_runs *kv,
+                            const char *backend, struct psc_error *reterr)
+{
+    struct psc_arena arena = {0};
+    struct psc_kv_info info = {0};
+    int32_t *layers = NULL;
+    uint32_t layer_n = 0;
+    psc_session_kv(session, &info);
+    enum psc_status status = layers_of(psc_session_graph(session), &arena, &layers, &layer_n, reterr);
+    if (!status && !layer_n)
+        status = psc_fail(reterr, PSC_ERR_USAGE, "this run keeps no K and V rows: there is nothing to load into");
+    if (!status) {
+        struct source source = {session, layers};
+        struct psc_kv_image shape = shape_of(&info, NULL, backend, layers, layer_n);
+        struct psc_kv_target target = {.shape = &shape, .runs = kv, .write = write_cb, .ctx = &source};
+        status = psc_kv_dump_load(dump, &target, reterr);
     }
     psc_arena_release(&arena);
     return status;

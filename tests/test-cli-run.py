@@ -329,6 +329,25 @@ def every_case_with_values_gives_them_in_hardened_mode():
     check(n >= 12, 'too few cases', n)
 
 
+def elided_concat(where, side, got):
+    """Case 12's wrong numbers are those of an engine that leaves the concat out, because its operands lie side by side in the
+    result already: they are the operands, one behind the other. This engine runs every op. The concat moves rows that lie over
+    each other, in the order of its operands, and so it ends with other wrong numbers from the same wrong plan."""
+    with open(where, encoding='utf-8') as file:
+        g = json.load(file)
+    g['outputs'] = [1, 2]
+    g['nodes'] = [node for node in g['nodes'] if node['id'] != 3]
+    parts = execute(save(g, 'parts.json'), side['values']['inputs'], *HARDENED)['by_id']
+    equal(parts['1'] + parts['2'], side['values']['wrong']['3'], 'a concat that is left out')
+    memory = parts['1'] + parts['2']
+    for operand in range(2):
+        for row in range(2):
+            to, at = 4 * row + 2 * operand, 4 * operand + 2 * row
+            memory[to:to + 2] = memory[at:at + 2]
+    equal(got, memory, 'a concat that is run')
+    check(got != case_outputs(side)['3'], 'both are wrong')
+
+
 @test
 def the_bad_plans_of_the_cases_give_the_wrong_numbers_that_are_written_down():
     n = 0
@@ -342,11 +361,10 @@ def the_bad_plans_of_the_cases_give_the_wrong_numbers_that_are_written_down():
         d = execute(where, side['values']['inputs'], '--plan', plan, '--snapshot', 'off', *times)
         check(d['planned_findings'] and d['findings'], name, 'the checker says nothing')
         if name.startswith('12-'):
-            # "wrong" is a concat that is not run; one that is run moves its operands over each other
-            check(d['by_id']['3'] != case_outputs(side)['3'], name)
-        else:
-            near(d['by_id'], wrong, name)
-            check(d['confirmed'], name, 'hashes confirm nothing')
+            elided_concat(where, side, d['by_id']['3'])
+            wrong = {}
+        near(d['by_id'], wrong, name)
+        check(d['confirmed'] or not wrong, name, 'hashes confirm nothing')
         n += 1
     check(n >= 7, 'too few bad plans', n)
 
@@ -991,6 +1009,63 @@ def a_full_disk_is_told_with_its_reason():
         answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', option, '/dev/full')
         equal(answer.status, 2, option)
         check('/dev/full' in answer.err and 'No space left' in answer.err, answer.err)
+
+
+# ---- a saved cache ------------------------------------------------------------------------------------------------------
+
+def saved(preset, name, *more):
+    folder = path(name)
+    good('run', '--preset', preset, '-p', 'Hello you', '-n', '5', '--n-ctx', '64', '--ignore-stop', '--kv-dump', folder, *more)
+    return os.path.join(folder, 'kv.pskv')
+
+
+@test
+def a_saved_cache_goes_on_as_if_nothing_had_been():
+    """In one run or in two, or in three: the same tokens, whatever the format, the backend, the way to find rows."""
+    for preset in ('tiny-qwen2', 'tiny-qwen3'):
+        for more in ((), ('--backend', 'deferred'), ('--backend', 'mixed:0-0=deferred,1-9=cpu'), ('--kv-format', 'f16'),
+                     ('--kv-format', 'q8_0', '--kv-inputs', 'map'), ('--kv-inputs', 'span', '--threads', '2')):
+            common = ('run', '--preset', preset, '--ignore-stop', '--json', *more)
+            whole = good(*common, '-p', 'Hello you', '-n', '14', '--n-ctx', '64').json['tokens']
+            where = saved(preset, 'cache', *more)
+            first = good(*common, '--kv-load', where, '-n', '4', '--hashes', '--verify', '--kv-dump', os.path.dirname(where)).json
+            equal(first['tokens'], whole[5:9], (preset, more))
+            equal((first['findings'], first['unwritten_reads'], first['verified']['differ']), (0, 0, 0), (preset, more))
+            then = good(*common, '--kv-load', os.path.dirname(where), '-n', '5').json
+            equal(then['tokens'], whole[9:14], (preset, more))
+            told = good(*common, '--kv-load', saved(preset, 'again', *more), '--tokens', whole[4], '-n', '9').json
+            equal(told['tokens'], whole[5:14], (preset, more, 'the next token by hand'))
+    kv = good('kv', path('cache'), '--json').json
+    equal((kv['written'], kv['sequences'][0]['rows'], kv['findings']), (10, 10, []))
+
+
+@test
+def a_saved_cache_that_does_not_fit_is_refused():
+    where = saved('tiny-qwen2', 'cache')
+    load = ('run', '--preset', 'tiny-qwen2', '--kv-load')
+    with open(where, 'rb') as file:
+        whole = file.read()
+    for words, args in (('n_ctx 64, the cache has 65', (*load, where, '--n-ctx', '65')),
+                        ("rows are f32, the cache's are q8_0", (*load, where, '--kv-format', 'q8_0')),
+                        ('saved on cpu, the cache is on deferred', (*load, where, '--backend', 'deferred')),
+                        ("rows have 32 values, the cache's have 64", ('run', '--preset', 'tiny-qwen3', '--kv-load', where)),
+                        ('reach position 64, n_ctx is 64', (*load, where, '-n', '59')),
+                        ('6 positions are taken', (*load, where, '-p', 'a', '-n', '59')),
+                        ('dump without a head', (*load, path('cache/kv0k_decode.f32'), '--n-ctx', '64')),
+                        ('cannot be opened', (*load, path('nowhere.pskv'))),
+                        ('damaged', (*load, save(whole[:300] + bytes([whole[300] ^ 1]) + whole[301:], 'a.pskv'))),
+                        ('truncated', (*load, save(whole[:-9], 'b.pskv'))),
+                        ('--kv-load is for models', ('run', save(graph('0 x input 4\n1 o silu 4 < 0', [1])), '--fill', 'x=1,2,3,4',
+                                                     '--kv-load', where))):
+        answer = run(*args)
+        equal((answer.status, answer.out), (2, ''), words)
+        check(words in answer.err or words == 'dump without a head' and 'without a head' in answer.err, words, answer.err)
+    good('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '0', '--kv-dump', path('none'))
+    check('keeps no token that comes next' in run(*load, path('none/kv.pskv')).err)
+    equal(run(*load, where, '-n', '58').status, 0, 'the last position')
+    answer = run(*load, where, '-n', '2', '--trace', where)
+    equal(answer.status, 2)
+    check('--trace would write over the file that is read' in answer.err, answer.err)
 
 
 @test

@@ -42,7 +42,23 @@ def help_and_version_succeed():
         text = good(command, '--help').out
         check(text.startswith(f'usage: planscope-cli {command} FILE') and 'Exit status' in text, text)
         equal(good('help', command).out, text)
-        check(max(map(len, text.splitlines())) <= 110, 'too wide')
+
+
+@test
+def help_of_every_command_fits_a_line_and_lists_what_it_takes():
+    listed = good('--help').out.split('Commands:\n')[1].split('\n\n')[0]
+    commands = [line.split()[0] for line in listed.splitlines()]
+    check(set(COMMANDS) < set(commands) and len(commands) >= 10, commands)
+    presets = []
+    for command in ('', *commands):
+        text = good(*([command] if command else []), '--help').out
+        wide = [line for line in text.splitlines() if len(line) > 110]
+        equal(wide, [], command + ': too wide')
+        check('Exit status' in text, command)
+        equal('\nPresets (--preset):\n' in text, '\n  --preset ' in text, command)
+        equal('\nFaults (--fault):\n' in text, '\n  --fault ' in text, command)
+        presets += [command] * ('Presets' in text)
+    check('run' in presets and 'plan' in presets and not {'play', 'kv', ''} & set(presets), presets)
 
 
 @test

@@ -108,6 +108,12 @@ static bool same_tag(const char *tag, const char *want)
     return strlen(want) == n && !strncmp(tag, want, n);
 }
 
+/* Of several .pskv files the one that --kv-dump writes, else the first by name: folders have no order. */
+static bool goes_before(const char *name, const char *other)
+{
+    return strcmp(other, "kv.pskv") && (!strcmp(name, "kv.pskv") || strcmp(name, other) < 0);
+}
+
 static enum psc_status list_folder(struct psc_kv_dump *dump, DIR *dir, const char *want, struct listing *list,
                                    char **ret_pskv, struct psc_error *reterr)
 {
@@ -117,7 +123,9 @@ static enum psc_status list_folder(struct psc_kv_dump *dump, DIR *dir, const cha
         bool old;
         size_t n = strlen(entry->d_name);
         char *name;
-        if (n > 5 && !strcmp(entry->d_name + n - 5, ".pskv") && !*ret_pskv) {
+        if (n > 5 && !strcmp(entry->d_name + n - 5, ".pskv")) {
+            if (*ret_pskv && !goes_before(entry->d_name, *ret_pskv))
+                continue;
             if (!(*ret_pskv = psc_arena_strdup(&dump->arena, entry->d_name)))
                 return psc_fail_nomem(reterr);
             continue;
@@ -133,7 +141,7 @@ static enum psc_status list_folder(struct psc_kv_dump *dump, DIR *dir, const cha
     }
     if (list->n)
         qsort(list->files, list->n, sizeof *list->files, by_place);
-    for (size_t i = 1; i < list->n; i++)
+    for (size_t i = 1; i < list->n && (want || !*ret_pskv); i++) /* a .pskv file goes before them */
         if (strcmp(list->files[i].tag, list->files[0].tag))
             return psc_fail(reterr, PSC_ERR_USAGE, "holds dumps of %.*s and of %.*s: name one of them as the tag",
                             (int)(strlen(list->files[0].tag) - 4), list->files[0].tag,
@@ -141,7 +149,7 @@ static enum psc_status list_folder(struct psc_kv_dump *dump, DIR *dir, const cha
     return PSC_OK;
 }
 
-/* Rows and width from the size of a region and what was said. */
+/* Rows and width from the size of a region and what was said. name: "" or "kv0k_decode.f32: ". */
 static enum psc_status set_shape(struct psc_kv_dump *dump, const char *name, uint64_t bytes,
                                  const struct psc_kv_dump_options *options, struct psc_error *reterr)
 {
@@ -149,19 +157,19 @@ static enum psc_status set_shape(struct psc_kv_dump *dump, const char *name, uin
     uint64_t words = bytes / 4, known = options->width ? options->width : options->n_ctx, other;
     const char *what = options->width ? "width" : "n_ctx";
     if (bytes % 4 || !words)
-        return psc_fail(reterr, PSC_ERR_PARSE, "%s: %llu bytes are no rows of floats", name, (unsigned long long)bytes);
+        return psc_fail(reterr, PSC_ERR_PARSE, "%s%llu bytes are no rows of floats", name, (unsigned long long)bytes);
     if (!known)
-        return psc_fail(reterr, PSC_ERR_USAGE, "%s: %llu floats, without a header: say how wide a row is, or how many rows "
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s%llu floats, without a header: say how wide a row is, or how many rows "
                         "there are (n_ctx)", name, (unsigned long long)words);
     other = words / known;
     if (words % known || (options->width && options->n_ctx && other != options->n_ctx))
-        return psc_fail(reterr, PSC_ERR_USAGE, "%s: %llu floats do not make rows with %s %llu%s", name,
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s%llu floats do not make rows with %s %llu%s", name,
                         (unsigned long long)words, what, (unsigned long long)known,
                         options->width && options->n_ctx ? " and that n_ctx" : "");
     image->width = (uint32_t)(options->width ? known : other);
     image->rows = (uint32_t)(options->width ? other : known);
     if (image->width > PSC_KV_WIDTH_MAX || image->rows > PSC_KV_CELLS_MAX || !image->width || !image->rows)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "%s: %llu rows of %llu floats are more than are read", name,
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "%s%llu rows of %llu floats are more than are read", name,
                         (unsigned long long)image->rows, (unsigned long long)image->width);
     image->row_words = image->width;
     image->format = PSC_KV_F32;
@@ -189,8 +197,13 @@ static enum psc_status take_files(struct psc_kv_dump *dump, const char *folder, 
         enum psc_status status = path.failed ? psc_fail_nomem(reterr)
                                              : psc_kv_dump_add_file(dump, path.s, &part.fd, &n, reterr);
         psc_text_release(&path);
-        if (!status && !bytes)
-            status = set_shape(dump, file->name, n, options, reterr);
+        if (!status && !bytes) {
+            struct psc_text name = {0};
+            if (*folder) /* who opened one file knows its name */
+                psc_text_addf(&name, "%s: ", file->name);
+            status = name.failed ? psc_fail_nomem(reterr) : set_shape(dump, psc_text_str(&name), n, options, reterr);
+            psc_text_release(&name);
+        }
         if (status)
             return status;
         bytes = bytes ? bytes : n;

@@ -7,6 +7,7 @@
 #include "app/cli/run-files.h"
 #include "app/cli/run-values.h"
 #include "app/cli/words.h"
+#include "app/kv-files.h"
 #include "app/subject.h"
 #include "backends/registry.h"
 #include "core/debug/analysis.h"
@@ -33,6 +34,7 @@ struct running {
     struct psc_run_fill fills[CLI_FILLS_MAX];
     struct psc_arena_settings arenas;
     struct psc_foreign foreign; /* --plan */
+    struct psc_kv_dump *saved;  /* owned; --kv-load */
     struct psc_run_result result;
     struct cli_run_files files;
     struct psc_verify *verify;     /* owned; with --verify */
@@ -130,10 +132,50 @@ static bool logits_cb(void *ctx, uint32_t step, const float *logits, uint32_t n)
     return cli_run_files_logits(&r->files, logits, n);
 }
 
+/* ---- a saved cache ------------------------------------------------------------------------------- */
+
+static enum psc_status load_cb(void *ctx, struct psc_session *session, struct psc_kv_runs *kv, struct psc_error *reterr)
+{
+    struct running *r = ctx;
+    struct psc_error why = {.byte = UINT64_MAX};
+    enum psc_status status = app_load_kv(r->saved, session, kv, r->options->backend ? r->options->backend : "cpu", &why);
+    return status ? psc_fail(reterr, status, "%s: %s", r->options->run.kv_load, why.text) : PSC_OK;
+}
+
+/* Its n_ctx and format are the run's when nothing else was asked for; its next token is the prompt when there is none. */
+static enum psc_status take_saved(struct running *r, struct psc_error *reterr)
+{
+    const struct cli_run *c = &r->options->run;
+    const struct psc_kv_dump_options plain = {0};
+    struct psc_run_request *q = &r->request;
+    struct psc_error why = {.byte = UINT64_MAX};
+    if (!c->kv_load)
+        return PSC_OK;
+    if (!q->model)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--kv-load is for models: the rows of a graph are its own affair");
+    enum psc_status status = psc_kv_dump_open(c->kv_load, &plain, &r->saved, &why);
+    if (!status && strcmp(psc_kv_dump_format(r->saved), "planscope-kv"))
+        status = psc_fail(&why, PSC_ERR_USAGE, "is a dump without a head: --kv-load takes the kv.pskv that --kv-dump writes");
+    if (status)
+        return psc_fail(reterr, status, "%s: %s", c->kv_load, why.text);
+    const struct psc_kv_image *image = psc_kv_dump_image(r->saved);
+    if (image->model && q->model->name && strcmp(image->model, q->model->name))
+        fprintf(stderr, "planscope-cli: %s was saved of another model: its rows may mean nothing here\n", c->kv_load);
+    if (!r->options->n_ctx)
+        q->n_ctx = image->rows;
+    if (!c->has_kv_format)
+        q->kv_format = image->format;
+    q->load = load_cb;
+    q->load_ctx = r;
+    return PSC_OK;
+}
+
 /* ---- the request ------------------------------------------------------------------------------------ */
 
-static enum psc_status no_prompt(struct psc_error *reterr)
+static enum psc_status no_prompt(const struct cli_run *c, struct psc_error *reterr)
 {
+    if (c->kv_load)
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s keeps no token that comes next: run needs -p TEXT, or --tokens IDS", c->kv_load);
     return psc_fail(reterr, PSC_ERR_USAGE, "run needs a prompt: -p TEXT, or --tokens IDS");
 }
 
@@ -149,8 +191,8 @@ static enum psc_status open_subject(struct running *r, struct psc_error *reterr)
     const struct psc_seed_watch watch = {making_cb, r};
     struct app_model_request request = {.path = o->file, .preset = o->preset, .weights = o->weights,
                                         .takes_text = o->run.prompt && !o->run.tokens, .watch = &watch};
-    if (o->preset && !o->run.prompt && !o->run.tokens)
-        return no_prompt(reterr);
+    if (o->preset && !o->run.prompt && !o->run.tokens && !o->run.kv_load)
+        return no_prompt(&o->run, reterr);
     uint32_t phase = o->phase;
     if (o->phase_kind)
         phase = !strcmp(o->phase_kind, "decode");
@@ -171,8 +213,16 @@ static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
         q->prompt = ids;
         return status;
     }
-    if (!c->prompt)
-        return no_prompt(reterr);
+    if (!c->prompt) {
+        int32_t *next = psc_arena_alloc(&r->arena, 1, sizeof *next);
+        if (!next)
+            return psc_fail_nomem(reterr);
+        if (!r->saved || !app_kv_next_token(r->saved, next))
+            return no_prompt(c, reterr);
+        q->prompt = next;
+        q->prompt_n = 1;
+        return PSC_OK;
+    }
     enum psc_status status = app_subject_encode(&r->subject, c->prompt, c->chat, &r->tokens, reterr);
     q->prompt = (const int32_t *)r->tokens.id; /* ids are below 2^24 */
     q->prompt_n = (uint32_t)r->tokens.n;
@@ -227,6 +277,8 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
         r->request.session.plan.foreign = &r->foreign;
     }
     enum psc_status status = cli_arena_request(o, &r->arenas, &r->request, reterr);
+    if (!status)
+        status = take_saved(r, reterr);
     if (status)
         return status;
     return r->subject.graph ? take_fills(r, reterr) : take_prompt(r, reterr);
@@ -502,6 +554,7 @@ enum cli_exit cli_run(struct cli_options *options)
     else
         (void)cli_run_files_close(&r.files, &r.result);
 out:
+    psc_kv_dump_free(r.saved);
     psc_verify_free(r.verify);
     psc_run_result_release(&r.result);
     psc_tokens_release(&r.tokens);

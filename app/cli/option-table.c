@@ -372,7 +372,7 @@ static const struct cli_option table[] = {
     {"--backend", "SPEC", PLANNING | IN(CLI_INFO), set_backend, "a backend",
      "of a model: cpu, deferred, cuda, auto, layers:N or mixed:0-11=deferred,12-99=cpu"},
     {"--backend", "SPEC", RUNNING, set_backend, "a backend",
-     "cpu, deferred, cuda, cuda-shim, auto, layers:N, mixed:0-11=cuda,12-99=cpu; of a graph its own"},
+     "cpu, deferred, cuda, cuda-shim, auto, layers:N or mixed:0-11=cuda,12-99=cpu"},
     {"--no-fuse-qkv", NULL, PLANNING | IN(CLI_INFO) | RUNNING, set_no_fuse_qkv, NULL, "of a model: q, k and v one by one in decode"},
     {"--no-fuse-ffn", NULL, PLANNING | IN(CLI_INFO) | RUNNING, set_no_fuse_ffn, NULL, "of a model: gate and up one by one in decode"},
     {"--seed", "S", IN(CLI_EXPORT), set_seed, "a number", "of a preset's weights, with --format gguf; default 0"},

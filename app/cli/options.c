@@ -31,6 +31,14 @@ static void add_faults(struct psc_text *out, enum cli_command command)
                       psc_candela_fault_text((enum psc_candela_fault)f));
 }
 
+static bool takes_presets(enum cli_command command)
+{
+    for (size_t i = 0; i < cli_option_n(); i++)
+        if (!strcmp(cli_option_at(i)->name, "--preset") && cli_option_at(i)->in & CLI_IN(command))
+            return true;
+    return false;
+}
+
 static void add_presets(struct psc_text *out)
 {
     psc_text_add(out, "\nPresets (--preset):\n");
@@ -67,7 +75,8 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
     }
     if (CLI_IN(command) & CLI_PLANNING || command == CLI_RUN)
         add_faults(out, command);
-    add_presets(out);
+    if (takes_presets(command))
+        add_presets(out);
     psc_text_add(out, command == CLI_DIFF ? "\nExit status: 0 the same, 1 they differ, 2 trouble.\n"
                                           : "\nExit status: 0 clean, 1 findings, 2 bad input or usage, 3 over a budget.\n");
 }

@@ -12,8 +12,8 @@
 /* ---- before the run -------------------------------------------------------------------------- */
 
 struct named { const char *option, *path; };
-#define OUTPUTS 6u
-#define INPUTS 3u
+#define OUTPUTS 5u
+#define INPUTS 2u
 
 /* "out/" of "out/t.json", "." of "t.json". The name begins at *ret_name. */
 static bool folder_of(const char *path, struct psc_text *ret, const char **ret_name)
@@ -106,10 +106,10 @@ static enum cli_exit refuse_same(const struct named *a, const struct named *b)
     return cli_complain(a->path, &error);
 }
 
-static enum cli_exit check_apart(const struct named *outputs, const struct named *inputs)
+static enum cli_exit check_apart(const struct named *outputs, unsigned n, const struct named *inputs)
 {
-    for (unsigned i = 0; i < OUTPUTS; i++) {
-        for (unsigned k = i + 1; k < OUTPUTS; k++)
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned k = i + 1; k < n; k++)
             if (outputs[i].path && outputs[k].path && same_file(outputs[i].path, outputs[k].path))
                 return refuse_same(&outputs[i], &outputs[k]);
         for (unsigned k = 0; k < INPUTS; k++)
@@ -131,7 +131,10 @@ enum cli_exit cli_run_files_check(const struct cli_options *o)
     const struct named outputs[OUTPUTS] = {{"--trace", c->trace}, {"--events", c->events}, {"--contents", c->contents},
                                            {"--logits", c->logits}, {"--kv-dump", pskv.s}};
     const struct named inputs[INPUTS] = {{"", o->preset ? NULL : o->file}, {"", o->plan_file}};
-    exit = check_apart(outputs, inputs);
+    const struct named saved[INPUTS] = {{"", c->kv_load}};
+    exit = check_apart(outputs, OUTPUTS, inputs);
+    if (!exit) /* a dump may replace what was loaded: all of it was read before */
+        exit = check_apart(outputs, OUTPUTS - 1, saved);
     for (unsigned i = 0; i < 4 && !exit; i++) /* the trace is written beside the old one, the others into it */
         exit = outputs[i].path ? check_file(outputs[i].path, i == 0) : CLI_CLEAN;
     if (!exit && c->kv_dump)

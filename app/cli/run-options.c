@@ -51,6 +51,7 @@ static bool set_verify(struct cli_options *o, const char *v) { (void)v; return o
 static bool set_trace(struct cli_options *o, const char *v) { o->run.trace = v; return *v; }
 static bool set_events(struct cli_options *o, const char *v) { o->run.events = v; return *v; }
 static bool set_kv_dump(struct cli_options *o, const char *v) { o->run.kv_dump = v; return *v; }
+static bool set_kv_load(struct cli_options *o, const char *v) { o->run.kv_load = v; return *v; }
 static bool set_contents(struct cli_options *o, const char *v) { o->run.contents = v; return *v; }
 static bool set_logits(struct cli_options *o, const char *v) { o->run.logits = v; return *v; }
 static bool set_prompt_n(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.prompt_n); }
@@ -65,7 +66,7 @@ static bool set_top_p(struct cli_options *o, const char *v) { return real(v, &o-
 static bool set_min_p(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.min_p); }
 static bool set_penalty(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.repeat_penalty); }
 static bool set_window(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.repeat_window); }
-static bool set_kv_format(struct cli_options *o, const char *v) { return psc_kv_format_parse(v, &o->run.kv_format); }
+static bool set_kv_format(struct cli_options *o, const char *v) { return o->run.has_kv_format = psc_kv_format_parse(v, &o->run.kv_format); }
 
 static bool set_threads(struct cli_options *o, const char *v)
 {
@@ -204,10 +205,12 @@ const struct cli_option cli_run_option_table[] = {
     {"--trace", "OUT.json", RUN, set_trace, "a file name", "write a minfer-trace of the run"},
     {"--events", "OUT", RUN, set_events, "a file name", "stream the run into an events file while it goes on"},
     {"--kv-dump", "DIR", RUN, set_kv_dump, "a folder's name", "write K and V rows at the end: DIR/kv.pskv and minfer's .f32 files"},
+    {"--kv-load", "FILE.pskv", RUN, set_kv_load, "a file name",
+     "go on behind a saved cache: n_ctx and format are its own"},
     {"--contents", "OUT", RUN, set_contents, "a file name", "stream every value in full into a file"},
     {"--logits", "OUT.f32", RUN, set_logits, "a file name", "write the logits of every forward, as they are"},
     {"--capture", "WHEN", RUN, set_capture, "node, split or none",
-     "when values are read: after each node, at the end of its split, not at all; default node, with --trace or --events"},
+     "node, split (at its end) or none: when values are read; default with --trace: node"},
     {"--hashes", NULL, RUN, set_hashes, NULL, "hash every value when it is written and when it is read"},
     {"--verify", NULL, RUN, set_verify, NULL, "run once more, clean: which node differs first, memory or kernel?"},
     {"--threads", "T", RUN | BENCH, set_threads, "a number from 1 to 1024", "threads of the cpu; default all cores"},
@@ -218,9 +221,9 @@ const struct cli_option cli_run_option_table[] = {
     {"--recycled", "HOW", RUN, set_recycled, "kept, zeroed or poisoned",
      "what a buffer holds when it is given out again; default kept"},
     {"--snapshot", "on|off", RUN, set_snapshot, "on or off",
-     "copy operands that an op overwrites, as the engine's cpu does; off: as a GPU; default on"},
+     "copy operands that an op overwrites, as the engine's cpu; off: as a GPU; default on"},
     {"--replay", "on|off", RUN | BENCH, set_replay, "on or off",
-     "record splits in their third run and replay them, where the backend can; default off, bench: on"},
+     "record splits in their third run and replay them, where it can; default off, bench: on"},
     {"--fuse-qkv", NULL, RUN | BENCH, set_fuse_qkv, NULL, "fuse q, k and v in decode, also where it is not the default"},
     {"--fuse-ffn", NULL, RUN | BENCH, set_fuse_ffn, NULL, "fuse gate and up in decode, also where it is not the default"},
     {"--seed", "S", RUN, set_seed, "a number", "of the sampler; default 0"},

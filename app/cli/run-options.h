@@ -12,7 +12,7 @@ struct cli_run { /* all strings are borrowed from argv */
     const char *prompt, *tokens;      /* text; "5,77,130" */
     const char *fills[CLI_FILLS_MAX]; /* "x=1,2,3" */
     uint32_t fill_n;
-    bool chat, ignore_stop, refill, hashes, verify, has_n, has_capture, has_replay;
+    bool chat, ignore_stop, refill, hashes, verify, has_n, has_capture, has_replay, has_kv_format;
     uint32_t n, chunk, times, prompt_n, repeats;
     enum psc_choice fuse_qkv, fuse_ffn;
     enum psc_kv_format kv_format;
@@ -21,6 +21,7 @@ struct cli_run { /* all strings are borrowed from argv */
     struct psc_sampling sampling;
     const char *trace, *events, *contents, *logits; /* files to write, NULL */
     const char *kv_dump; /* a folder, NULL */
+    const char *kv_load; /* a file to read, NULL */
     struct psc_session_options session; /* all but planner and plan */
     bool on_arenas, borrow, has_mode, for_arenas; /* for_arenas: an option of runs on arenas was given */
     uint32_t hold;

@@ -13,11 +13,12 @@
 #include "backends/cpu/exec.h"
 
 #include "core/base/mem.h"
+#include "core/graph/kv-map.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define RUNS 4u   /* of a map */
+#define RUNS PSC_KV_MAP_RUNS
 #define TILE 64u  /* rows that are decoded at once */
 #define GROUP_MAX 16u /* heads of one item */
 

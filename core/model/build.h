@@ -31,10 +31,10 @@
 #define PSC_CORE_MODEL_BUILD_H
 
 #include "core/graph/assign.h"
+#include "core/graph/kv-map.h"
 #include "core/model/model.h"
 
 #define PSC_FUSED_FFN_MAX 16384u /* widest n_ff that is fused */
-#define PSC_KV_MAP_RUNS   4u     /* runs of cells that one query may read */
 
 enum { PSC_FUSE_QKV = 1, PSC_FUSE_QKV_NORM = 2, PSC_FUSE_BIAS_ROPE = 4, PSC_FUSE_FFN = 8, PSC_FUSE_ALL = 15 };
 enum psc_kv_inputs { PSC_KV_POSITIONS, PSC_KV_SPAN, PSC_KV_MAP, PSC_KV_INPUTS_N };

@@ -20,6 +20,7 @@
 #ifndef PSC_CORE_PLAN_KV_RUNS_H
 #define PSC_CORE_PLAN_KV_RUNS_H
 
+#include "core/graph/kv-map.h"
 #include "core/plan/kv-cells.h"
 #include "core/plan/kv-format.h"
 
@@ -131,8 +132,8 @@ void psc_kv_runs_own(struct psc_kv_runs *runs, const struct psc_kv_batch *batch,
 enum psc_status psc_kv_runs_spans(const struct psc_kv_runs *runs, const struct psc_kv_batch *batch, int32_t *ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
 /* ret[(t * run_max + r) * 2] = first cell, [.. + 1] = length: the runs that token t attends to, in order of position,
- * padded with zeros. A query with more runs than run_max is an error, the map is never truncated. */
-#define PSC_KV_MAP_RUNS   4u     /* run_max of kv_map inputs; core/model/build.h says the same */
+ * padded with zeros. run_max of kv_map inputs is PSC_KV_MAP_RUNS. A query with more runs than run_max is an error, the map is
+ * never truncated. */
 enum psc_status psc_kv_runs_map(const struct psc_kv_runs *runs, const struct psc_kv_batch *batch, uint32_t run_max,
                                 int32_t *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 

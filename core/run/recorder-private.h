@@ -145,6 +145,8 @@ struct psc_recorder {
     uint8_t **written;                 /* owned: of each layer, a byte a row */
     uint32_t *written_n;
     size_t layer_n, layer_cap;
+    uint8_t *loaded;                   /* owned, [loaded_n]: of a row, whether it was written before the run */
+    uint32_t loaded_n;
     struct psc_kv_half *halves;        /* owned: K and V of layer 0, of layer 1 ... */
     size_t half_n, half_cap;
     struct psc_kv_compared *compared;  /* owned: of this step */

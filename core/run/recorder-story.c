@@ -169,7 +169,7 @@ void psc_rec_rows(struct psc_recorder *r, const struct psc_kv_access *access)
         memset(written + access->lo, 1, access->hi - access->lo);
     else
         for (uint32_t row = access->lo; row < access->hi; row++)
-            rows->unwritten += !written[row];
+            rows->unwritten += !written[row] && !(row < r->loaded_n && r->loaded[row]);
     r->unwritten_n += rows->unwritten;
 }
 

@@ -302,6 +302,7 @@ void psc_recorder_free(struct psc_recorder *r)
     forget_tolds(r);
     for (size_t i = 0; i < r->layer_n; i++)
         psc_free(r->written[i]);
+    psc_free(r->loaded);
     psc_free(r->written);
     psc_free(r->written_n);
     psc_free(r->tolds);
@@ -375,6 +376,19 @@ enum psc_status psc_recorder_sequences(struct psc_recorder *r, const struct psc_
     r->pending.sequences = copy;
     r->pending.sequence_n = n;
     return PSC_OK;
+}
+
+bool psc_recorder_loaded(struct psc_recorder *r, const struct psc_kv_cell *cells, uint32_t n)
+{
+    uint8_t *loaded = psc_alloc(n);
+    if (!loaded)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        loaded[i] = cells[i].written;
+    psc_free(r->loaded);
+    r->loaded = loaded;
+    r->loaded_n = n;
+    return true;
 }
 
 uint32_t psc_recorder_mismatch_n(const struct psc_recorder *r)

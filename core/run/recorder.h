@@ -15,6 +15,7 @@
 #define PSC_CORE_RUN_RECORDER_H
 
 #include "core/doc/doc.h"
+#include "core/plan/kv-cells.h"
 #include "core/run/session.h"
 
 /* What a node of a step read and wrote, by hashes. They depend on bytes alone, not on where these lie, so that runs with
@@ -84,6 +85,9 @@ struct psc_mismatch {
 };
 uint32_t psc_recorder_mismatch_n(const struct psc_recorder *r);
 const struct psc_mismatch *psc_recorder_mismatches(const struct psc_recorder *r);
+
+/* Cells that are written before the first execution: a saved state. False: out of memory. */
+bool psc_recorder_loaded(struct psc_recorder *r, const struct psc_kv_cell *cells, uint32_t n);
 
 /* Rows of K and V that were read and that nobody had written. */
 uint64_t psc_recorder_unwritten_n(const struct psc_recorder *r);

@@ -119,7 +119,7 @@ static enum psc_index_kind span_kind(const struct psc_graph *graph, psc_node nod
     uint64_t tokens = graph->nodes[src[names->positions]].elements, n = graph->nodes[src[names->span]].elements;
     if (n == 2 * tokens)
         return PSC_INDEX_SPAN;
-    return n == 2 * PSC_MAP_RUNS * tokens ? PSC_INDEX_MAP : PSC_INDEX_POSITION;
+    return n == 2 * PSC_KV_MAP_RUNS * tokens ? PSC_INDEX_MAP : PSC_INDEX_POSITION;
 }
 
 static bool ask_node(struct asking *a, psc_node node, uint64_t rows)

@@ -16,9 +16,9 @@
 #define PSC_CORE_RUN_ROWS_H
 
 #include "core/graph/graph.h"
+#include "core/graph/kv-map.h"
 
 enum psc_index_kind { PSC_INDEX_POSITION, PSC_INDEX_CELL, PSC_INDEX_SPAN, PSC_INDEX_MAP };
-#define PSC_MAP_RUNS 4u /* of one token in a kv_map */
 
 struct psc_row_run { uint32_t lo, hi; };
 

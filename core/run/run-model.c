@@ -207,6 +207,32 @@ static enum psc_status forward(struct going *g, const char *kind, const int32_t 
     return status;
 }
 
+/* ---- what was there before ---------------------------------------------------------------------------------------- */
+
+/* The regions are there. Now it is known how many positions are taken. */
+static enum psc_status load(struct going *g, struct psc_error *reterr)
+{
+    struct psc_runner *r = g->r;
+    const struct psc_run_request *q = r->request;
+    struct psc_kv_runs *kv = &r->result->kv;
+    if (!q->load)
+        return PSC_OK;
+    enum psc_status status = q->load(q->load_ctx, r->session, kv, reterr);
+    if (status != PSC_OK)
+        return status;
+    g->position = r->result->loaded_rows = psc_kv_runs_length(kv, 0);
+    if (!psc_kv_runs_find(kv, 0))
+        return psc_fail(reterr, PSC_ERR_USAGE, "the saved state has no sequence 0: there is nothing to go on with");
+    if (r->recorder && !psc_recorder_loaded(r->recorder, kv->cells.cell, kv->cells.n))
+        return psc_fail_nomem(reterr);
+    uint64_t last = g->position + (uint64_t)q->prompt_n + (q->n_predict ? q->n_predict - 1 : 0);
+    if (last > r->n_ctx && !(q->session.run_faults >> PSC_RUN_L15 & 1))
+        return psc_fail(reterr, PSC_ERR_USAGE,
+                        "%" PRIu32 " positions are taken, %" PRIu32 " tokens of the prompt and %" PRIu32 " more reach position %" PRIu64
+                        ", n_ctx is %" PRIu32, g->position, q->prompt_n, q->n_predict, last - 1, r->n_ctx);
+    return PSC_OK;
+}
+
 /* ---- prefill and decode ------------------------------------------------------------------------------------------- */
 
 static enum psc_status prefill(struct going *g, struct psc_error *reterr)
@@ -219,6 +245,8 @@ static enum psc_status prefill(struct going *g, struct psc_error *reterr)
     for (uint32_t at = 0; status == PSC_OK && !to->cancelled && at < q->prompt_n; at += chunk) {
         uint32_t n = q->prompt_n - at < chunk ? q->prompt_n - at : chunk;
         status = use_graph(g, n, reterr);
+        if (status == PSC_OK && !at)
+            status = load(g, reterr);
         if (status == PSC_OK) /* chunks have about as many nodes each */
             g->r->total = (uint64_t)psc_session_graph(g->r->session)->n * ((q->prompt_n + chunk - 1) / chunk);
         if (status == PSC_OK)

@@ -56,6 +56,10 @@ struct psc_run_request {
     enum psc_choice fuse_qkv, fuse_ffn;      /* by default: where the backend fuses_decode */
     enum psc_kv_inputs kv_inputs;            /* by default positions: the published topology */
     enum psc_kv_format kv_format;            /* of the rows of K and V */
+    /* Of a model, NULL: the cache is empty. Called once, when the regions are there and nothing has been computed: puts a saved
+     * state into them and into kv. The run goes on behind sequence 0; the prompt is what comes next. */
+    enum psc_status (*load)(void *ctx, struct psc_session *session, struct psc_kv_runs *kv, struct psc_error *reterr);
+    void *load_ctx;
     struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run. arenas: what is recorded is
                                                 what they do, over all runs; checks are on, no plan is looked at */
     uint32_t hold;                           /* on arenas: the outputs of so many runs are held, the oldest are dropped */
@@ -77,6 +81,7 @@ struct psc_run_result {
     uint32_t token_n;
     struct psc_text text;            /* valid UTF-8; owned */
     bool cancelled, stopped;         /* by the person; by a stop token */
+    uint32_t loaded_rows;            /* positions that were there before the prompt */
     uint32_t prefill_tokens;
     double prefill_seconds, decode_seconds;
     uint64_t planned_bytes, used_bytes; /* pools: of the plan that needs most; as they are at the end. Arenas: 0; blocks */

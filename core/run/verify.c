@@ -155,6 +155,7 @@ static struct psc_run_request clean_request(struct psc_verify *v)
     q.session.call_faults = 0;
     q.session.run_faults = 0;
     q.session.has_budget = false;
+    q.session.replay = false; /* a stale recording is one of the things that may be wrong */
     q.record = (struct psc_recorder_options){.hashes = true, .reruns = q.record.reruns, .hashed = hashed_cb, .hashed_ctx = v,
                                              .forget = true};
     return q;
