@@ -139,6 +139,15 @@ LAB = {
     ''', [3, 4], dict(gate=[1, -2, 3, 0.1], up=[10, 20, 30, 40]),
         dict(two=[silu(g) * u for g, u in zip([1, -2, 3, 0.1], [10, 20, 30, 40])],
              one=[silu(g) * u for g, u in zip([1, -2, 3, 0.1], [10, 20, 30, 40])]), []),
+    'd2': ('''
+        0 x input 8
+        1 w input 8
+        2 gate_up mul 8 < 0 1
+        3 gate view 4 < 2 offset=0
+        4 up view 4 < 2 offset=4
+        5 o swiglu 4 < 3 4
+    ''', [5], dict(x=[1, -2, 3, 0.5, 10, 20, 30, 40], w=[2] * 8),
+        dict(o=[silu(2 * g) * 2 * u for g, u in zip([1, -2, 3, 0.5], [10, 20, 30, 40])]), []),
     'l21': ('''
         0 x input 4
         1 o softmax 4 < 0
