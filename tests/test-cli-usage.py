@@ -56,7 +56,7 @@ def help_of_every_command_fits_a_line_and_lists_what_it_takes():
         equal(wide, [], command + ': too wide')
         check('Exit status' in text, command)
         equal('\nPresets (--preset):\n' in text, '\n  --preset ' in text, command)
-        equal('\nFaults (--fault):\n' in text, '\n  --fault ' in text, command)
+        check('\nFaults (--fault):\n' not in text or '\n  --fault ' in text, command)
         presets += [command] * ('Presets' in text)
     check('run' in presets and 'plan' in presets and not {'play', 'kv', ''} & set(presets), presets)
 

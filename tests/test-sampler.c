@@ -326,6 +326,59 @@ static void a_sum_is_the_sum_one_by_one(void)
     }
 }
 
+/* The five, one by one, as softmax.h says; blocks of low and of high logits, ties, and one that is no number anywhere. */
+static void the_top_five_are_those_one_by_one(void)
+{
+    guint64 seed = test_seed();
+    g_test_message("PSC_SEED=%" G_GUINT64_FORMAT, seed);
+    uint64_t random = seed;
+    float *logits = g_new(float, 1700);
+    for (unsigned round = 0; round < 600; round++) {
+        uint32_t n = round % 7 == 0 ? 256 * (1 + round % 6) : 1 + (uint32_t)(psc_random_next(&random) % 1700), found = 0;
+        double spread = round % 4 == 0 ? 3000.0 : round % 4 == 1 ? 4.0 : 30.0;
+        float highest = -INFINITY;
+        for (uint32_t i = 0; i < n; i++) {
+            double x = (double)(psc_random_next(&random) >> 11) * 0x1p-53 * spread;
+            logits[i] = (float)(round % 4 == 1 ? floor(x) : x); /* ties: the lower id is first */
+            if (round % 5 == 0 && psc_random_next(&random) % 3)
+                logits[i] = -INFINITY;
+            highest = logits[i] > highest ? logits[i] : highest;
+        }
+        if (!isfinite(highest))
+            logits[n - 1] = highest = 0;
+        struct psc_logit top[PSC_LOGITS_TOP_N], best[PSC_LOGITS_TOP_N];
+        double sum = 0;
+        for (uint32_t i = 0; i < n; i++)
+            sum += psc_exp((double)(logits[i] - highest));
+        uint32_t want = 0;
+        for (; want < PSC_LOGITS_TOP_N && want < n; want++) {
+            best[want] = (struct psc_logit){.id = -1, .p = -1};
+            for (uint32_t i = 0; i < n; i++) {
+                double p = psc_exp((double)(logits[i] - highest)) / sum;
+                bool taken = false;
+                for (uint32_t k = 0; k < want; k++)
+                    taken = taken || best[k].id == (int64_t)i;
+                if (!taken && p > best[want].p)
+                    best[want] = (struct psc_logit){.id = i, .p = p};
+            }
+        }
+        g_assert_cmpint(psc_logits_top(logits, n, top, &found, NULL), ==, PSC_OK);
+        g_assert_cmpuint(found, ==, want);
+        for (uint32_t k = 0; k < found; k++) {
+            g_assert_cmpint(top[k].id, ==, best[k].id);
+            g_assert_true(top[k].p == (double)(float)best[k].p);
+        }
+        struct psc_error err = {0};
+        uint32_t bad = (uint32_t)(psc_random_next(&random) % n);
+        char *words = g_strdup_printf("logit %u of %u is %s", bad, n, round % 2 ? "NaN" : "+infinity");
+        logits[bad] = round % 2 ? NAN : INFINITY;
+        g_assert_cmpint(psc_logits_top(logits, n, top, &found, &err), ==, PSC_ERR_RUN);
+        g_assert_true(g_str_has_prefix(err.text, words));
+        g_free(words);
+    }
+    g_free(logits);
+}
+
 static void golden_logits(uint32_t n, uint64_t seed, float *ret)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -448,6 +501,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/run/softmax/exponentials-reach-down-to-nothing",
                     exponentials_reach_down_to_nothing);
     g_test_add_func("/core/run/softmax/a-sum-is-the-sum-one-by-one", a_sum_is_the_sum_one_by_one);
+    g_test_add_func("/core/run/softmax/the-top-five-are-those-one-by-one", the_top_five_are_those_one_by_one);
     g_test_add_func("/core/run/sampler/the-long-way-gives-the-same", the_long_way_gives_the_same);
     g_test_add_func("/core/run/sampler/oom", every_allocation_may_fail);
     return g_test_run();

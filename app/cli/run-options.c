@@ -194,7 +194,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--times", "N", RUN, set_times, "a number from 1", "how often a graph runs; default 1"},
     {"--refill", NULL, RUN, set_refill, NULL, "fill the inputs of a graph before each time"},
     {"--memory", "WHERE", RUN, set_memory, "pool or arena",
-     "where values live: pool, by a plan, or arena, an execution and an I/O arena at run time; default pool"},
+     "where values live: in a pool by a plan, or on two arenas at run time; default pool"},
     {"--hold", "K", RUN, set_hold, "a number of runs", "arena: hold the outputs of so many runs; default 0"},
     {"--inputs", "HOW", RUN, set_inputs, "copy or borrow", "arena: copy inputs into the I/O arena or read them where they are; default copy"},
     {"--exec-slots", "N", RUN, set_exec_slots, "a number from 1", "arena: blocks of the execution arena in use at once; default any"},

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__clang__)
@@ -17,6 +18,7 @@
 #define NORMAL    (-708.0) /* below this the result may be denormal */
 #define UNDERFLOW (-746.0) /* below this the result is 0 */
 #define BLOCK     256u
+#define LANES     8u /* side by side in one step of a block */
 
 /* A loop may run on wider vectors where the processor has them: the operations of each lane are the same, and so are
  * the bits. No fused multiply-add here: it would round differently. */
@@ -84,6 +86,28 @@ static void exp_full_narrow(double x[BLOCK])
 WIDE static void exp_full_wide(double x[BLOCK])
 {
     exp_full(x);
+}
+
+/* The same, while the block before is added up, in order: sums wait for each other, exponentials do not. */
+INLINE double exp_full_adding(double x[BLOCK], const double before[BLOCK], double sum)
+{
+    for (uint32_t i = 0; i < BLOCK; i += LANES) {
+        for (uint32_t k = 0; k < LANES; k++)
+            x[i + k] = exp_normal(x[i + k]);
+        for (uint32_t k = 0; k < LANES; k++)
+            sum += before[i + k];
+    }
+    return sum;
+}
+
+static double exp_full_adding_narrow(double x[BLOCK], const double before[BLOCK], double sum)
+{
+    return exp_full_adding(x, before, sum);
+}
+
+WIDE static double exp_full_adding_wide(double x[BLOCK], const double before[BLOCK], double sum)
+{
+    return exp_full_adding(x, before, sum);
 }
 
 /* Adds e^x[i] for all i, in order. */
@@ -176,22 +200,88 @@ WIDE static int differences_wide(const float *logits, float highest, double x[BL
     return differences(logits, highest, x);
 }
 
+static double add_up(double sum, const double x[BLOCK])
+{
+    for (uint32_t i = 0; i < BLOCK; i++)
+        sum += x[i];
+    return sum;
+}
+
 static double trace_sum(const float *logits, uint32_t n, float highest)
 {
-    double x[BLOCK], sum = 0.0;
+    double rooms[2][BLOCK], sum = 0.0, *x = rooms[0], *before = NULL;
     uint32_t from = 0;
     for (; n - from >= BLOCK; from += BLOCK) {
         if ((HAS_WIDE() ? differences_wide : differences_narrow)(logits + from, highest, x)) {
+            sum = before ? add_up(sum, before) : sum;
+            before = NULL;
             sum = add_block(sum, x, BLOCK);
             continue;
         }
-        (HAS_WIDE() ? exp_full_wide : exp_full_narrow)(x);
-        for (uint32_t i = 0; i < BLOCK; i++)
-            sum += x[i];
+        if (before)
+            sum = (HAS_WIDE() ? exp_full_adding_wide : exp_full_adding_narrow)(x, before, sum);
+        else
+            (HAS_WIDE() ? exp_full_wide : exp_full_narrow)(x);
+        before = x;
+        x = x == rooms[0] ? rooms[1] : rooms[0];
     }
+    sum = before ? add_up(sum, before) : sum;
     for (uint32_t i = from; i < n; i++)
         x[i - from] = (double)(logits[i] - highest);
     return from < n ? add_block(sum, x, n - from) : sum;
+}
+
+#if defined(__GNUC__)
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef int32_t words __attribute__((vector_size(4 * LANES))); /* comparisons give 0 or -1 */
+
+/* The highest of a block; *ret_ok: none of it is a NaN or +infinity. */
+INLINE float high_of(const float *logits, bool *ret_ok)
+{
+    floats high = {0};
+    words ok = {0};
+    high -= INFINITY;
+    ok -= 1;
+    for (uint32_t i = 0; i < BLOCK; i += LANES) {
+        floats x;
+        memcpy(&x, logits + i, sizeof x);
+        words above = x > high;
+        high = (floats)(((words)x & above) | ((words)high & ~above));
+        ok &= x <= FLT_MAX;
+    }
+    *ret_ok = true;
+    for (uint32_t k = 0; k < LANES; k++) {
+        high[0] = high[k] > high[0] ? high[k] : high[0];
+        *ret_ok = *ret_ok && ok[k];
+    }
+    return high[0];
+}
+#else
+INLINE float high_of(const float *logits, bool *ret_ok)
+{
+    *ret_ok = false; /* look at each */
+    return logits[0];
+}
+#endif
+
+static float high_of_narrow(const float *logits, bool *ret_ok)
+{
+    return high_of(logits, ret_ok);
+}
+
+WIDE static float high_of_wide(const float *logits, bool *ret_ok)
+{
+    return high_of(logits, ret_ok);
+}
+
+/* Is there a logit above (or, with `equal`, at) `least` in the n at the start of a block? Whole blocks are looked at at once. */
+static bool reaches(const float *logits, uint32_t n, float least, bool equal)
+{
+    bool ok;
+    if (n < BLOCK)
+        return true;
+    float high = (HAS_WIDE() ? high_of_wide : high_of_narrow)(logits, &ok);
+    return !ok || high > least || (equal && high == least);
 }
 
 /* The highest logit and the fifth highest (the lowest when there are fewer), in one pass: what is a NaN, or belongs among the
@@ -203,6 +293,10 @@ static enum psc_status find_five(const float *logits, uint32_t n, float *ret_fir
     for (uint32_t k = 0; k < PSC_LOGITS_TOP_N; k++)
         top[k] = -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
+        if (i % BLOCK == 0 && !reaches(logits + i, n - i, top[PSC_LOGITS_TOP_N - 1], false)) {
+            i += BLOCK - 1;
+            continue;
+        }
         if (logits[i] <= top[PSC_LOGITS_TOP_N - 1])
             continue;
         if (!(logits[i] <= FLT_MAX))
@@ -234,6 +328,10 @@ enum psc_status psc_logits_top(const float *logits, uint32_t n, struct psc_logit
     cut = cut - highest < -700.0f ? -INFINITY : cut - 1e-3f;
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
+        if (i % BLOCK == 0 && !reaches(logits + i, n - i, cut, true)) {
+            i += BLOCK - 1;
+            continue;
+        }
         if (logits[i] < cut)
             continue;
         double p = psc_exp((double)(logits[i] - highest)) / sum;
