@@ -15,6 +15,7 @@ static const struct sample examples[] = {
     {"samples/chain.json", "A chain", "silu and add in turn: what may run in place, and what may not"},
     {"samples/takeover.lazy", "An expression, planned as candela plans",
      "step through the sort, the alias map and each decision"},
+    {"samples/arenas.json", "Three runs on arenas", "who owns which block, what is kept, lent, evicted, and why"},
     {"samples/parallel.json", "Two branches", "a reuse that is right only while nodes run one at a time"},
 };
 
@@ -25,6 +26,7 @@ static const struct sample lessons[] = {
     {"lessons/4-views.json", "4  Views", "a view keeps its root alive"},
     {"lessons/5-two-orders.json", "5  Two orders", "lives counted in one order, ops run in another"},
     {"lessons/6-recorded-late.json", "6  Recorded late", "what a value recorded at the end of a split shows"},
+    {"lessons/7-lent-outputs.json", "7  Lent outputs", "a block that somebody holds is in no free list"},
 };
 
 static char *find(const char *file)

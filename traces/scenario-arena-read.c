@@ -82,6 +82,8 @@ static void read_op(struct psc_part *p, struct psc_slice v, uint32_t at, struct 
     if (op->kind == PSC_ARENA_OP_VIEW)
         op->of = read_name(p, v, where, "of", false, names);
     if (!psc_part_failed(p))
+        op->note = psc_part_string_or(p, v, where, "note", NULL);
+    if (!psc_part_failed(p))
         op->value = read_value(p, v, op->kind == PSC_ARENA_OP_READ ? "expect" : "value");
 }
 

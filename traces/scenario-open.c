@@ -124,6 +124,24 @@ static enum psc_status check_text(const char *bytes, size_t n, struct psc_slice 
     return PSC_OK;
 }
 
+/* What a person should know: a line, or the three lines of a lesson. */
+static void read_words(struct psc_part *p, struct psc_slice text, struct psc_scenario *s)
+{
+    struct psc_slice v;
+    uint32_t n = 0;
+    bool nomem = false;
+    s->note = psc_part_string_or(p, text, "", "note", NULL);
+    struct psc_cursor c = psc_part_list(p, text, "", "lesson", true, 3, &n);
+    for (uint32_t i = 0; i < n && !psc_part_failed(p) && psc_cursor_element(&c, &v); i++) {
+        if (!psc_slice_is_string(v))
+            psc_part_wrong(p, v, "a text", "lesson[%u]", i);
+        else
+            s->lesson[i] = psc_slice_string(p->arena, v, &nomem);
+        if (nomem)
+            psc_part_nomem(p);
+    }
+}
+
 static enum psc_status read_text(struct psc_arena *arena, const char *bytes, size_t n, struct psc_report *report,
                                  struct psc_scenario *ret, struct psc_error *reterr)
 {
@@ -144,6 +162,12 @@ static enum psc_status read_text(struct psc_arena *arena, const char *bytes, siz
     if (!psc_slice_is_null(version) && (!psc_slice_u64(version, &number) || number != 1))
         return psc_fail(reterr, PSC_ERR_PARSE, "version %" PRIu64 ", this program reads 1", number);
     formats[s.kind].read(&part, text, &s);
+    if (part.status) {
+        if (reterr)
+            *reterr = error;
+        return part.status;
+    }
+    read_words(&part, text, &s);
     if (part.status) {
         if (reterr)
             *reterr = error;
@@ -249,7 +273,8 @@ enum psc_status psc_scenario_load(struct psc_doc *doc, const char *bytes, size_t
             snprintf(kind, sizeof kind, "%s", formats[s.kind].kind);
         doc->phases[p].kind = psc_arena_strdup(&doc->arena, kind);
         doc->phases[p].story = a.stories[p];
-        doc->phases[p].note = note_of(&doc->arena, &s, &a, p, &nomem);
+        doc->phases[p].note = s.note && !p ? s.note : s.lesson[0] ? NULL : note_of(&doc->arena, &s, &a, p, &nomem);
+        memcpy(doc->phases[p].lesson, s.lesson, sizeof s.lesson);
         nomem = nomem || !doc->phases[p].kind;
     }
     if (s.graph) {

@@ -23,6 +23,7 @@ struct psc_scenario {
     struct psc_sched_script sched;
     struct psc_capture_script capture;
     struct psc_arena_script arena;
+    const char *note, *lesson[3]; /* for people, of any kind: what to look at; question, where to look, answer. NULL */
     struct psc_graph *graph; /* of a sched file that brings one, else NULL */
 };
 struct psc_scenario_answer {

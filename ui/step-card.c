@@ -70,13 +70,30 @@ static void values(PscCard *card, const struct psc_candela_kept *kept, int32_t p
     g_free(right);
 }
 
+/* Of arenas, "alloc y: 64 B from io; ...": what is done, then all that is said of it. */
+static void title(PscCard *card, const struct psc_story *story, const char *text, const char *about)
+{
+    gsize n = 0, end = strlen(text);
+    while (story->arena_n && n + 1 < end && !((text[n] == ':' || text[n] == '.') && text[n + 1] == ' '))
+        n++;
+    if (!story->arena_n || n + 1 >= end) {
+        psc_card_title(card, text, about);
+        return;
+    }
+    char *head = g_strndup(text, n);
+    psc_card_title(card, head, about);
+    psc_card_section(card, NULL);
+    psc_card_text(card, text + n + 2, NULL);
+    g_free(head);
+}
+
 void psc_card_of_position(PscCard *card, int32_t position)
 {
     PscStudy *study = psc_workspace_study(card->ws);
     const struct psc_story *story = study->analysis->story;
     const struct psc_check *check = &study->analysis->check;
     char *about = g_strdup_printf("step %d of %u", position, story->position_n);
-    psc_card_title(card, story->titles[position], about);
+    title(card, story, story->titles[position], about);
     g_free(about);
     bool any = false;
     for (uint32_t i = 0; i < check->finding_n; i++) {

@@ -48,7 +48,7 @@ struct player {
     unsigned broken;              /* invariants that do not hold any more: told once */
     bool run_over;
     uint64_t peak_footprint, backed_max;
-    char title[200];
+    char title[640];
 };
 
 const char *psc_arena_op_name(enum psc_arena_op_kind kind)
@@ -521,6 +521,8 @@ static enum psc_status step(struct player *p, struct psc_error *reterr)
             evicted == 1 ? "block is" : "blocks are");
     sum_footprint(p);
     enum psc_status status = check(p, reterr);
+    if (op->note)
+        say(p, ". %s", op->note);
     psc_arena_story_title(&p->story, p->title);
     if (op->kind == PSC_ARENA_OP_CLEAR && p->story.run < UINT16_MAX)
         p->run_over = true;

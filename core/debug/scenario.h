@@ -155,6 +155,7 @@ struct psc_arena_op {
     uint32_t h, as, of;         /* PSC_NONE: none */
     uint64_t bytes, offset;
     const char *value;          /* written, or expected */
+    const char *note;           /* what a person should know, said after what happened; NULL */
 };
 struct psc_arena_home { uint64_t cap; uint32_t slot_max; };
 struct psc_arena_script {

@@ -7,6 +7,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
+import arenas  # noqa: E402
 from lessons import LESSONS, chain, parallel  # noqa: E402
 from minfer import Graph, Qwen2, dump  # noqa: E402
 from pool import KV, end_of_split, places  # noqa: E402
@@ -109,6 +110,8 @@ def main():
              'samples/parallel.json': small(parallel(), {
                  'capture': 'node', 'note': 'Two branches that meet in #6. Neither reads the other, yet run one node at a time '
                  'they share: #5 takes the buffer that #2 left.'})}
+    files['samples/arenas.json'] = arenas.story()
+    files['lessons/7-lent-outputs.json'] = arenas.lent()
     for each in LESSONS:
         files['lessons/%s.json' % each[0]] = lesson(*each)
     for name, document in files.items():
