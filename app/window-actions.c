@@ -413,7 +413,9 @@ static void explain(PscWindow *self)
     PscStudy *study = psc_workspace_study(self->ws);
     PscSelection selection = psc_workspace_selection(self->ws);
     struct psc_text text = {0};
-    if (selection.finding >= 0) {
+    if (psc_workspace_y_mode(self->ws) == PSC_VIEW_PANEL && psc_panel_pane_has(self->ws)) {
+        psc_panel_pane_explain(PSC_PANEL_PANE(self->panel), &text);
+    } else if (selection.finding >= 0) {
         const struct psc_finding *f = &study->analysis->check.findings[selection.finding];
         psc_explain_finding(&text, study->analysis, f);
         psc_text_add(&text, " ");

@@ -5,19 +5,6 @@
 #include <glib.h>
 #include <string.h>
 
-struct psc_candela_tale *panel_tale(struct psc_arena *arena, const char *text);
-
-void panel_source_expression(struct panel_source *source, const char *text)
-{
-    *source = (struct panel_source){0};
-    source->tale = panel_tale(&source->arena, text);
-}
-
-void panel_source_release(struct panel_source *source)
-{
-    psc_arena_release(&source->arena);
-}
-
 void panel_fits(const struct psc_panel *panel, double width)
 {
     const struct psc_layout *l = &panel->base;

@@ -1,5 +1,6 @@
 /* Pages of boxes, words and arrows, without a display: candela's planner from the inside. */
 #include "tests/draw-panel.h"
+#include "tests/panel-source.h"
 #include "tests/util.h"
 
 #include <string.h>
@@ -8,7 +9,9 @@
                  "m = matmul(s, a); c = cache(m); r = c * 2"
 
 struct shown {
-    struct panel_source source;
+    struct psc_arena arena;
+    struct psc_candela_tale *tale;
+    struct psc_arena_axis *axis;
     struct psc_panel panel;
     struct psc_type *type;
 };
@@ -16,7 +19,7 @@ struct shown {
 static void set_up(struct shown *s, const char *text)
 {
     memset(s, 0, sizeof *s);
-    panel_source_expression(&s->source, text);
+    s->tale = panel_tale(&s->arena, text);
     s->type = psc_type_new();
 }
 
@@ -24,14 +27,14 @@ static void tear_down(struct shown *s)
 {
     psc_panel_release(&s->panel);
     psc_type_free(s->type);
-    panel_source_release(&s->source);
+    psc_arena_release(&s->arena);
 }
 
 static const struct psc_candela_view *show(struct shown *s, int32_t position, double width, double height, double swing, bool dark)
 {
     struct psc_candela_view *v;
     struct psc_candela_look look = {.width = width, .height = height, .swing = swing, .dark = dark};
-    g_assert_cmpint(psc_candela_view_at(&s->source.arena, s->source.tale, position, &v, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_candela_view_at(&s->arena, s->tale, position, &v, NULL), ==, PSC_OK);
     g_assert_cmpint(psc_candela_page_build(&s->panel, v, &look, s->type, NULL), ==, PSC_OK);
     return v;
 }
@@ -176,6 +179,152 @@ static void test_painted(void)
     tear_down(&s);
 }
 
+/* ---- arenas ---------------------------------------------------------------------------------------------------------- */
+
+static void set_up_arenas(struct shown *s, const char *settings, const char *events)
+{
+    memset(s, 0, sizeof *s);
+    s->axis = panel_axis(&s->arena, settings, events);
+    s->type = psc_type_new();
+}
+
+static const struct psc_arena_view *show_arenas(struct shown *s, int32_t position, double width, double height, bool dark)
+{
+    struct psc_arena_view *v;
+    struct psc_arena_page_look look = {.width = width, .height = height, .dark = dark};
+    g_assert_cmpint(psc_arena_view_at(&s->arena, s->axis, position, &v, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_arena_page_build(&s->panel, v, &look, s->type, NULL), ==, PSC_OK);
+    return v;
+}
+
+static void test_arenas_fit(void)
+{
+    static const double widths[] = {400, 600, 740, 930, 1290};
+    struct shown s;
+    set_up_arenas(&s, panel_runs_settings, panel_runs);
+    for (int32_t p = -1; p <= (int32_t)s.axis->position_n; p++) {
+        double width = widths[(p + 1) % 5];
+        show_arenas(&s, p, width, p % 2 ? 450 : 700, p % 3 == 0);
+        panel_fits(&s.panel, width);
+    }
+    tear_down(&s);
+}
+
+/* Seven lamps, each with its sign and its words; a broken one says so without colour. */
+static void test_lamps(void)
+{
+    struct shown s;
+    set_up_arenas(&s, ",'faults':['a4']", "{'op':'alloc','arena':'io','h':'y','bytes':64},{'op':'export','h':'y','as':'n'},{'op':'clear'},"
+                  "{'op':'alloc','arena':'exec','h':'t','bytes':64}");
+    show_arenas(&s, 1, 740, 450, false);
+    g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x93"), ==, 7);
+    show_arenas(&s, 2, 740, 450, false);
+    g_assert_cmpuint(labels_with(&s.panel, "4 BROKEN: "), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x97"), ==, 1);
+    unsigned told = 0;
+    for (size_t i = 0; i < s.panel.tip_n; i++)
+        told += strstr(psc_panel_tip_text(&s.panel, &s.panel.tips[i]), "Invariant 4, clear leaves lent blocks alone: broken since position 2") != NULL;
+    g_assert_cmpuint(told, ==, 1);
+    tear_down(&s);
+}
+
+/* States as words, slack as its own part, leases as strong arrows to the arena that they keep alive. */
+static void test_arena_words(void)
+{
+    struct shown s;
+    set_up_arenas(&s, panel_runs_settings, panel_runs);
+    const struct psc_arena_view *v = show_arenas(&s, 6, 740, 450, false); /* logits1 */
+    g_assert_cmpuint(labels_with(&s.panel, "12.0 KiB of 16.0 KiB"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "plain handle"), ==, 4);
+    g_assert_cmpuint(labels_with(&s.panel, "caller: x1"), ==, 1);
+    g_assert_cmpuint(v->look.homes[1].refs, ==, 1);
+    show_arenas(&s, 7, 740, 450, false);
+    g_assert_cmpuint(labels_with(&s.panel, "outside: logits1"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "held by the session and 1 lease"), ==, 1);
+    unsigned strong = 0;
+    for (size_t i = 0; i < s.panel.arrow_n; i++)
+        strong += s.panel.arrows[i].width > 2;
+    g_assert_cmpuint(strong, ==, 1);
+    tear_down(&s);
+}
+
+/* A click on the axis leads to the position under it, and the frame of the cursor stands there. */
+static void test_axis_leads(void)
+{
+    struct shown s;
+    unsigned led = 0;
+    set_up_arenas(&s, panel_runs_settings, panel_runs);
+    show_arenas(&s, 20, 740, 450, false);
+    for (size_t i = 0; i < s.panel.tip_n; i++) {
+        const struct psc_panel_tip *tip = &s.panel.tips[i];
+        if (tip->position == PSC_NO_POSITION)
+            continue;
+        g_assert_cmpint(psc_panel_at(&s.panel, (double)(tip->area.x0 + tip->area.x1) / 2, (double)tip->area.y0 + 20)->position, ==, (int)led);
+        led++;
+    }
+    g_assert_cmpuint(led, ==, s.axis->position_n + 1);
+    for (uint32_t r = 1; r < s.axis->run_n; r++)
+        g_assert_cmpint(s.axis->run_at[r], >, s.axis->run_at[r - 1]);
+    g_assert_cmpuint(labels_with(&s.panel, "run 2"), ==, 2); /* on the axis, and in the corner */
+    tear_down(&s);
+}
+
+/* Thousands of slots and positions: the part about this position, and how many there are. */
+static void test_many(void)
+{
+    struct shown s;
+    GString *events = g_string_new(NULL);
+    for (int i = 0; i < 3000; i++)
+        g_string_append_printf(events, "%s{'op':'alloc','arena':'exec','h':'h%d','bytes':%d}", i ? "," : "", i, 64 + i % 7);
+    for (int i = 0; i < 1000; i++)
+        g_string_append_printf(events, ",{'op':'free','h':'h%d'}", i * 3);
+    set_up_arenas(&s, "", events->str);
+    show_arenas(&s, 2500, 740, 450, false);
+    g_assert_cmpuint(labels_with(&s.panel, "h2500"), >=, 2); /* its cell and its owner */
+    g_assert_cmpuint(labels_with(&s.panel, "of 3000"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "more blocks in use"), ==, 1);
+    g_assert_cmpuint(s.panel.tip_n, <, 600);
+    show_arenas(&s, 3999, 740, 450, false);
+    panel_fits(&s.panel, 740);
+    g_assert_cmpuint(labels_with(&s.panel, "+9"), >=, 1);
+    g_string_free(events, TRUE);
+    tear_down(&s);
+}
+
+static void test_arenas_painted(void)
+{
+    struct shown s;
+    set_up_arenas(&s, panel_runs_settings, panel_runs);
+    for (int dark = 0; dark < 2; dark++) {
+        show_arenas(&s, 20, 740, 450, dark);
+        panel_is_painted(&s.panel, s.type, dark);
+    }
+    tear_down(&s);
+}
+
+static enum psc_status everything_of_arenas(void *data)
+{
+    struct shown *s = data;
+    struct psc_panel panel = {0};
+    struct psc_arena arena = {0};
+    struct psc_arena_view *v;
+    struct psc_arena_page_look look = {.width = 740, .height = 450};
+    enum psc_status status = psc_arena_view_at(&arena, s->axis, 20, &v, NULL);
+    if (!status)
+        status = psc_arena_page_build(&panel, v, &look, NULL, NULL);
+    psc_panel_release(&panel);
+    psc_arena_release(&arena);
+    return status;
+}
+
+static void test_arenas_out_of_memory(void)
+{
+    struct shown s;
+    set_up_arenas(&s, panel_runs_settings, panel_runs);
+    g_assert_cmpuint(test_oom_loop(everything_of_arenas, &s), >, 5);
+    tear_down(&s);
+}
+
 static enum psc_status everything(void *data)
 {
     struct shown *s = data;
@@ -183,7 +332,7 @@ static enum psc_status everything(void *data)
     struct psc_arena arena = {0};
     struct psc_candela_view *v;
     struct psc_candela_look look = {.width = 740, .height = 450, .swing = 0.5};
-    enum psc_status status = psc_candela_view_at(&arena, s->source.tale, 3, &v, NULL);
+    enum psc_status status = psc_candela_view_at(&arena, s->tale, 3, &v, NULL);
     if (!status)
         status = psc_candela_page_build(&panel, v, &look, NULL, NULL);
     psc_panel_release(&panel);
@@ -210,5 +359,12 @@ int main(int argc, char **argv)
     g_test_add_func("/draw-panel/candela/long", test_long);
     g_test_add_func("/draw-panel/candela/painted", test_painted);
     g_test_add_func("/draw-panel/candela/out-of-memory", test_out_of_memory);
+    g_test_add_func("/draw-panel/arenas/fit", test_arenas_fit);
+    g_test_add_func("/draw-panel/arenas/lamps", test_lamps);
+    g_test_add_func("/draw-panel/arenas/words", test_arena_words);
+    g_test_add_func("/draw-panel/arenas/the-axis-leads", test_axis_leads);
+    g_test_add_func("/draw-panel/arenas/many", test_many);
+    g_test_add_func("/draw-panel/arenas/painted", test_arenas_painted);
+    g_test_add_func("/draw-panel/arenas/out-of-memory", test_arenas_out_of_memory);
     return g_test_run();
 }

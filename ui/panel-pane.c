@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 #include "core/debug/explain.h"
 #include "ui/access.h"
+#include "ui/draw/arena-page.h"
 #include "ui/draw/candela-page.h"
 #include "ui/palette.h"
 
@@ -18,7 +19,8 @@ struct _PscPanelPane {
     struct psc_type *type;
     struct psc_panel page;
     struct psc_arena arena;             /* of the view */
-    struct psc_candela_view *candela;   /* of the cursor, or NULL */
+    struct psc_candela_view *candela;   /* of the cursor; one of both, or none */
+    struct psc_arena_view *arenas;
     PscStudy *of_study;                 /* compared only */
     int32_t of_position;
     double of_width, of_swing;          /* the page was built for; width 0: it is out of date */
@@ -34,7 +36,7 @@ G_DEFINE_FINAL_TYPE(PscPanelPane, psc_panel_pane, GTK_TYPE_WIDGET)
 gboolean psc_panel_pane_has(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);
-    return study && study->tale;
+    return study && (study->tale || study->axis);
 }
 
 /* ---- what is shown ------------------------------------------------------------------------------------------- */
@@ -49,6 +51,7 @@ static void drop_view(PscPanelPane *self)
 {
     drop_page(self);
     self->candela = NULL;
+    self->arenas = NULL;
     self->of_study = NULL;
     psc_arena_release(&self->arena);
 }
@@ -58,11 +61,14 @@ static gboolean look(PscPanelPane *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
     int32_t position = psc_workspace_cursor(self->ws);
-    if (self->of_study == study && self->of_position == position && self->candela)
+    if (self->of_study == study && self->of_position == position && (self->candela || self->arenas))
         return TRUE;
     drop_view(self);
-    if (!psc_panel_pane_has(self->ws) ||
-        psc_candela_view_at(&self->arena, study->tale, position, &self->candela, NULL) != PSC_OK)
+    if (!psc_panel_pane_has(self->ws))
+        return FALSE;
+    enum psc_status status = study->tale ? psc_candela_view_at(&self->arena, study->tale, position, &self->candela, NULL)
+                                         : psc_arena_view_at(&self->arena, study->axis, position, &self->arenas, NULL);
+    if (status != PSC_OK)
         return FALSE;
     self->of_study = study;
     self->of_position = position;
@@ -80,8 +86,11 @@ static double swing(PscPanelPane *self)
 
 static enum psc_status build(PscPanelPane *self, double width, double swung)
 {
-    struct psc_candela_look how = {.width = width, .height = gtk_widget_get_height(GTK_WIDGET(self)), .swing = swung, .dark = psc_ui_is_dark()};
-    return psc_candela_page_build(&self->page, self->candela, &how, self->type, NULL);
+    double height = gtk_widget_get_height(GTK_WIDGET(self));
+    struct psc_arena_page_look arenas = {.width = width, .height = height, .dark = psc_ui_is_dark()};
+    struct psc_candela_look candela = {.width = width, .height = height, .swing = swung, .dark = psc_ui_is_dark()};
+    return self->arenas ? psc_arena_page_build(&self->page, self->arenas, &arenas, self->type, NULL)
+                        : psc_candela_page_build(&self->page, self->candela, &candela, self->type, NULL);
 }
 
 static double page_height(PscPanelPane *self)
@@ -244,7 +253,11 @@ static gboolean key_cb(GtkEventControllerKey *keys G_GNUC_UNUSED, guint key, gui
 
 void psc_panel_pane_explain(PscPanelPane *self, struct psc_text *out)
 {
-    if (look(self))
+    if (!look(self))
+        return;
+    if (self->arenas)
+        psc_explain_arena_view(out, self->arenas);
+    else
         psc_explain_candela_view(out, self->candela);
 }
 
@@ -282,7 +295,7 @@ static void swing_arrows(PscPanelPane *self, int32_t before)
     GdkFrameClock *clock = gtk_widget_get_frame_clock(GTK_WIDGET(self));
     rest(self);
     g_object_get(gtk_widget_get_settings(GTK_WIDGET(self)), "gtk-enable-animations", &animates, NULL);
-    for (uint32_t i = 0; i < self->candela->arrow_n; i++)
+    for (uint32_t i = 0; self->candela && i < self->candela->arrow_n; i++)
         swings = swings || self->candela->arrows[i].before;
     if (!animates || !swings || !clock || self->of_position != before + 1)
         return;
@@ -376,7 +389,7 @@ static void psc_panel_pane_init(PscPanelPane *self)
     gtk_widget_set_focusable(widget, TRUE);
     gtk_widget_set_overflow(widget, GTK_OVERFLOW_HIDDEN);
     gtk_widget_set_has_tooltip(widget, TRUE);
-    psc_ui_name(widget, "Inside the planner");
+    psc_ui_name(widget, "Inside the planner or the arenas");
     g_signal_connect(self, "query-tooltip", G_CALLBACK(tooltip_cb), NULL);
     GtkEventController *scroll = gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
     g_signal_connect(scroll, "scroll", G_CALLBACK(scroll_cb), self);

@@ -12,6 +12,7 @@
 #define PSC_UI_STUDY_H
 
 #include "core/debug/analysis.h"
+#include "core/debug/arena-view.h"
 #include "core/debug/candela-view.h"
 #include "core/doc/doc.h"
 #include "ui/draw/scene.h"
@@ -49,6 +50,7 @@ typedef struct {
     uint64_t largest_buffer;              /* whose size is known */
     struct psc_arena arena;               /* of what follows */
     struct psc_candela_tale *tale;        /* of an expression: how it was planned; else NULL */
+    struct psc_arena_axis *axis;          /* of a story of arenas: what became of them; else NULL */
     char *plan_words;                     /* "Pool · upstream · class · lowest slot" */
 } PscStudy;
 PscStudy *psc_study_new(PscDocument *document, uint32_t phase_index, const struct psc_phase *phase,

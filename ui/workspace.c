@@ -204,7 +204,7 @@ void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *loo
     gboolean foreign_values = records && records->check.overwritten > 0;
     self->colour_by = foreign_values ? PSC_BY_RECORD : PSC_BY_ROLE;
     self->y_mode = foreign_values && self->selection.finding < 0 ? PSC_VIEW_ROWS : PSC_VIEW_MAP;
-    if (self->look.study->tale && self->selection.finding < 0) /* what there is to see is how it was planned */
+    if ((self->look.study->tale || self->look.study->axis) && self->selection.finding < 0) /* what there is to see is how it came so */
         self->y_mode = PSC_VIEW_PANEL;
     self->scanning = document->doc->steps.scan != NULL;
     self->scan_fraction = 0;

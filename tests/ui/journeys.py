@@ -292,7 +292,7 @@ def rows_said(w, text):
 
 def inside_said(w, text):
     def ask():
-        view = w.find('image', 'Inside the planner')
+        view = w.find('image', 'Inside the planner or the arenas')
         if view is None:
             raise Failed('no view of the inside')
         view.clear_cache()
@@ -319,6 +319,30 @@ def an_expression_opens_from_the_inside_and_follows_the_cursor_both_ways():
         w.at('k = as_contiguous t')
         w.keys('i', 'End', 'ctrl+Right')
         inside_said(w, 'The plan is complete: 9 steps in 3 slots')
+
+
+@suite.journey
+def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
+    path = os.path.join(os.environ['HOME'], 'arenas.json')
+    events = [{'op': 'alloc', 'arena': 'exec', 'h': 't', 'bytes': 64}, {'op': 'free', 'h': 't'},
+              {'op': 'alloc', 'arena': 'exec', 'h': 'u', 'bytes': 48}, {'op': 'alloc', 'arena': 'io', 'h': 'y', 'bytes': 32},
+              {'op': 'export', 'h': 'y', 'as': 'n'}, {'op': 'clear'}, {'op': 'alloc', 'arena': 'exec', 'h': 'v', 'bytes': 64}]
+    with open(path, 'w') as file:
+        json.dump({'format': 'memplan-arena', 'version': 1, 'faults': ['a4'], 'events': events}, file)
+    with window(path, size=(1000, 640)) as w:
+        inside_said(w, '2 arenas, empty')
+        w.keys('Right', 'Right', 'Right')
+        said = inside_said(w, 'is used again: slot 0 of 64 B; 16 B of it are not needed (slack)')
+        if 'All seven invariants hold' not in said or 'owned by a tensor' not in said:
+            raise Failed(f'the inside says {said!r}')
+        w.keys('Right', 'Right')
+        inside_said(w, 'lent: 1 lease outside holds it')
+        w.keys('Right')
+        inside_said(w, 'Invariant 4, clear leaves lent blocks alone: broken since position 5')
+        w.keys('ctrl+Left', 'ctrl+Left', 'ctrl+Left')
+        expect('the way back', inside_said(w, 'is used again'), said)
+        w.keys('e')
+        w.says('invariant 4 does not hold any more')
 
 
 @suite.journey
