@@ -379,6 +379,35 @@ static void test_packing_sequential(void)
     }
 }
 
+static int by_offset(gconstpointer x, gconstpointer y)
+{
+    const struct psc_candela_slot *a = x, *b = y;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Many short lives take no time; many lives at once end on top of each other instead of taking quadratic time. */
+static void test_packing_many(void)
+{
+    const uint32_t few = 9000, many = 200000;
+    struct psc_candela_slot *slots = g_new0(struct psc_candela_slot, many);
+    uint64_t arena, total = 0;
+    for (uint32_t i = 0; i < many; i++)
+        slots[i] = (struct psc_candela_slot){.id = i, .len = 1 + i % 7, .start = (int32_t)i, .end = (int32_t)i + 3};
+    g_assert_cmpint(psc_pack(slots, many, 1, false, &arena, NULL), ==, PSC_OK);
+    g_assert_cmpuint(arena, <=, 4 * 7);
+    g_assert_cmpuint(arena, >=, 7 + 6 + 5 + 4);
+    for (uint32_t i = 0; i < few; i++) {
+        slots[i] = (struct psc_candela_slot){.id = i, .len = 1 + i % 7, .start = 0, .end = 9};
+        total += slots[i].len;
+    }
+    g_assert_cmpint(psc_pack(slots, few, 1, false, &arena, NULL), ==, PSC_OK);
+    g_assert_cmpuint(arena, ==, total);
+    qsort(slots, few, sizeof *slots, by_offset);
+    for (uint32_t i = 1; i < few; i++)
+        g_assert_cmpuint(slots[i].offset, ==, slots[i - 1].offset + slots[i - 1].len);
+    g_free(slots);
+}
+
 static void test_alignment(void)
 {
     static const uint64_t sizes[][2] = {{1, 128}, {2, 64}, {4, 32}, {8, 16}, {0, 1}, {12, 32}};
@@ -506,6 +535,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &fits[i], test_fit);
         g_free(path);
     }
+    g_test_add_func("/candela/packing/many-slots", test_packing_many);
     g_test_add_func("/candela/packing/lives-in-a-row-need-only-the-longest", test_packing_sequential);
     g_test_add_func("/candela/sort/root-last-first-inner-first-first", test_sort_order);
     g_test_add_func("/candela/sort/a-cycle-is-spelled", test_sort_cycle);

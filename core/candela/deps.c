@@ -78,17 +78,110 @@ static void look_at(struct deps *d, uint32_t p)
     d->step_of[step->id] = p;
 }
 
-/* Packed slots that share bytes: who comes later waits for the last readers of who was there. */
+/* ---- an arena: who lay in these bytes last ---------------------------------------------------------------- */
+
+/* The arena is cut where a slot begins or ends; a tree over the pieces knows which slot was painted over them last. A node
+ * that is of one colour hides what is below it; painting takes it apart along two paths, so that all visits together are
+ * O(slots log slots). */
+enum { MIXED = -2, BARE = -1 };
+struct cover {
+    uint64_t *cuts;
+    uint32_t cut_n, size; /* size: leaves, a power of two */
+    int64_t *colour;      /* [2 size] */
+};
+
+static int by_offset(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static uint32_t cut_of(const struct cover *c, uint64_t at)
+{
+    uint32_t lo = 0, hi = c->cut_n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (c->cuts[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool make_cover(struct cover *c, const struct psc_candela_plan *plan)
+{
+    uint32_t n = 0;
+    c->cuts = psc_alloc((2 * (size_t)plan->slot_n + 1) * sizeof *c->cuts);
+    if (!c->cuts)
+        return false;
+    for (uint32_t s = 0; s < plan->slot_n; s++)
+        if (plan->slots[s].packed) {
+            c->cuts[n++] = plan->slots[s].offset;
+            c->cuts[n++] = plan->slots[s].offset + plan->slots[s].len;
+        }
+    if (n)
+        qsort(c->cuts, n, sizeof *c->cuts, by_offset);
+    for (uint32_t k = 0; k < n; k++)
+        if (!k || c->cuts[k] != c->cuts[c->cut_n - 1])
+            c->cuts[c->cut_n++] = c->cuts[k];
+    for (c->size = 1; c->size < c->cut_n; c->size *= 2) {}
+    c->colour = psc_alloc(2 * (size_t)c->size * sizeof *c->colour);
+    for (uint32_t k = 0; c->colour && k < 2 * c->size; k++)
+        c->colour[k] = BARE;
+    return c->colour != NULL;
+}
+
+/* Slot s comes to lie on the pieces [lo, hi): it waits for each slot that lay there last. */
+static void lay_over(struct deps *d, struct cover *c, uint32_t *seen, uint32_t s, uint32_t lo, uint32_t hi)
+{
+    struct { uint32_t node, from, n; } stack[64], v;
+    uint32_t depth = 0, start = (uint32_t)d->plan->slots[s].start;
+    stack[depth++].node = 1;
+    stack[0].from = 0;
+    stack[0].n = c->size;
+    while (depth) {
+        v = stack[--depth];
+        bool inside = lo <= v.from && v.from + v.n <= hi;
+        int64_t colour = c->colour[v.node];
+        if (v.from >= hi || v.from + v.n <= lo)
+            continue;
+        if (colour >= 0 && seen[colour] != s && d->plan->slots[colour].end < d->plan->slots[s].start) {
+            seen[colour] = s;
+            wait_for_slot(d, (uint32_t)colour, start);
+        }
+        if (inside && colour != MIXED) {
+            c->colour[v.node] = s;
+            continue;
+        }
+        if (colour != MIXED)
+            c->colour[2 * v.node] = c->colour[2 * v.node + 1] = colour;
+        c->colour[v.node] = inside ? (int64_t)s : MIXED; /* what is below is visited now, and hidden afterwards */
+        stack[depth].node = 2 * v.node + 1;
+        stack[depth].from = v.from + v.n / 2;
+        stack[depth++].n = v.n / 2;
+        stack[depth].node = 2 * v.node;
+        stack[depth].from = v.from;
+        stack[depth++].n = v.n / 2;
+    }
+}
+
+/* Slots stand in the order of their starts. Whoever lay in the bytes before the last one is waited for by that one. */
 static void look_at_arena(struct deps *d)
 {
-    const struct psc_candela_slot *slots = d->plan->slots;
-    for (uint32_t a = 0; a < d->plan->slot_n; a++)
-        for (uint32_t b = 0; slots[a].packed && b < d->plan->slot_n; b++) {
-            bool meet = slots[b].packed && slots[a].offset < slots[b].offset + slots[b].len &&
-                        slots[b].offset < slots[a].offset + slots[a].len;
-            if (meet && slots[a].end < slots[b].start)
-                wait_for_slot(d, a, (uint32_t)slots[b].start);
-        }
+    const struct psc_candela_plan *plan = d->plan;
+    struct cover c = {0};
+    uint32_t *seen = psc_alloc((plan->slot_n + (size_t)1) * sizeof *seen);
+    if (!seen || !make_cover(&c, plan))
+        d->failed = true;
+    else
+        memset(seen, 0xff, (plan->slot_n + (size_t)1) * sizeof *seen);
+    for (uint32_t s = 0; !d->failed && s < plan->slot_n; s++)
+        if (plan->slots[s].packed && plan->slots[s].len)
+            lay_over(d, &c, seen, s, cut_of(&c, plan->slots[s].offset), cut_of(&c, plan->slots[s].offset + plan->slots[s].len));
+    psc_free(seen);
+    psc_free(c.cuts);
+    psc_free(c.colour);
 }
 
 static int by_target(const void *x, const void *y)

@@ -2,6 +2,9 @@
  *
  * Lives are closed intervals of positions: two that touch in one position conflict. Slots without end are left out.
  *
+ * Each slot is fitted among those alive with it: O(pairs log pairs) for all. When more than 2^25 pairs are alive together
+ * the rest goes on top of the arena, so that no plan takes quadratic time.
+ *
  *     8 long over 0..5, 8 long over 5..9   ->  offsets 0 and 8, arena 16
  */
 #ifndef PSC_CORE_CANDELA_PACK_H
