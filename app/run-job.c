@@ -215,6 +215,13 @@ static void take_options(PscRunJob *job, struct psc_run_request *q)
         q->session.call_faults |= fault.call;
     }
     q->record = (struct psc_recorder_options){.events = true, .values = order->values, .hashes = order->hashes, .capture = order->capture};
+    if (order->on_arenas) {
+        q->session.arenas = &order->arenas;
+        q->hold = order->hold;
+        q->borrow_inputs = order->borrow;
+        q->refill = true; /* as whoever calls a graph again */
+        q->record.hashes = false;
+    }
     q->ctx = job;
     q->token = token_cb;
     q->progress = progress_cb;
@@ -236,7 +243,12 @@ static char *summary_of(const PscRunJob *job)
     if (r->decode_seconds > 0 && r->token_n > 1)
         g_string_append_printf(s, ", %.0f tokens a second", (r->token_n - 1) / r->decode_seconds);
     g_string_append_printf(s, ".  %u finding%s", r->finding_n, r->finding_n == 1 ? "" : "s");
-    if (job->order->hashes)
+    if (r->on_arenas && r->arena_run_n)
+        g_string_append_printf(s, ", %u run%s on arenas, %" G_GUINT64_FORMAT " blocks asked of the heap by the last", r->arena_run_n,
+                               r->arena_run_n == 1 ? "" : "s", (guint64)r->arena_runs[r->arena_run_n - 1].system_allocs);
+    if (r->arena_broken.ever)
+        g_string_append_printf(s, "; the arenas: %s", r->arena_broken.text);
+    if (job->order->hashes && !r->on_arenas)
         g_string_append_printf(s, ", %u reads with other bytes than were written", r->confirmed_n);
     if (r->unwritten_n)
         g_string_append_printf(s, ", %" G_GUINT64_FORMAT " KV rows read that nobody wrote", (guint64)r->unwritten_n);

@@ -167,6 +167,42 @@ static void test_graph(void)
     clear(&o);
 }
 
+/* On arenas: one phase, all runs one after the other; and a defect is named in the summary. */
+static void test_arenas(void)
+{
+    struct outcome o = {0};
+    PscRunOrder *order = tiny(5);
+    order->on_arenas = TRUE;
+    order->hold = 2;
+    psc_run_job_start(order, tell_cb, done_cb, &o);
+    finish(&o);
+    g_assert_null(o.error);
+    g_assert_cmpuint(o.phases, ==, 1);
+    g_assert_cmpuint(o.findings, ==, 0);
+    g_assert_true(o.has_look);
+    g_assert_nonnull(strstr(o.summary, "5 generated"));
+    g_assert_nonnull(strstr(o.summary, "5 runs on arenas, 0 blocks asked of the heap by the last"));
+    clear(&o);
+    order = of_graph("traces/samples/chain.json");
+    order->on_arenas = order->borrow = TRUE;
+    order->times = 4;
+    order->hold = 1;
+    order->arenas.faults = PSC_ARENA_BIT(PSC_ARENA_A7);
+    psc_run_job_start(order, tell_cb, done_cb, &o);
+    finish(&o);
+    g_assert_null(o.error);
+    g_assert_nonnull(strstr(o.summary, "the arenas: the block of io slot 0 lies elsewhere"));
+    clear(&o);
+    order = tiny(2);
+    order->on_arenas = TRUE;
+    g_free(order->backend);
+    order->backend = g_strdup("deferred");
+    psc_run_job_start(order, tell_cb, done_cb, &o);
+    finish(&o);
+    g_assert_nonnull(strstr(o.error, "on the cpu alone"));
+    clear(&o);
+}
+
 static void test_wrong_fill(void)
 {
     struct outcome o = {0};
@@ -272,6 +308,7 @@ static void test_abandon(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/app/run-job/on-arenas-all-runs-are-one-phase", test_arenas);
     g_test_add_func("/app/run-job/a-preset-becomes-a-document-of-two-phases", test_preset);
     g_test_add_func("/app/run-job/a-prompt-may-be-numbers", test_ids_and_message);
     g_test_add_func("/app/run-job/layers-on-two-backends", test_mixed);

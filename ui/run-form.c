@@ -350,6 +350,45 @@ static guint planner_n(void)
     return n;
 }
 
+static const char *arena_fault_name(guint i)
+{
+    return i ? psc_arena_fault_info((enum psc_arena_fault)(i - 1))->text : "none";
+}
+
+/* What has nothing to say of the chosen memory cannot be chosen. */
+static void memory_cb(PscRunForm *form)
+{
+    gboolean arenas = chosen(form->memory) == 1;
+    GtkWidget *of_plans[] = {form->planner, form->mode, form->size, form->slots, form->order, form->recycled,
+                             form->capture, form->hashes};
+    for (guint i = 0; i < G_N_ELEMENTS(of_plans); i++)
+        gtk_widget_set_sensitive(of_plans[i], !arenas);
+    gtk_widget_set_visible(form->arena_box, arenas);
+}
+
+static void add_memory(PscRunForm *form)
+{
+    static const char *const where[] = {"in pools, by a plan", "on arenas, without a plan (cpu)", NULL};
+    static const char *const how[] = {"copied into the I/O arena", "borrowed: read where they are", NULL};
+    static const char *const modes[] = {"hardened", "upstream", NULL};
+    GtkWidget *grid = grid_new();
+    section(form, "MEMORY");
+    form->memory = choice_new(where);
+    form->arena_mode = choice_new(modes);
+    form->hold = number_new(0, 10000, 1, 1, 0);
+    form->inputs = choice_new(how);
+    form->arena_fault = names_of(PSC_ARENA_FAULT_N + 1, arena_fault_name);
+    form->arena_box = grid_new();
+    line(grid, 0, "Values live", form->memory, "By a plan made before, or on an execution and an I/O arena at run time");
+    line(form->arena_box, 0, "Mode", form->arena_mode, "hardened: generations, aligned blocks, poison on return, a lock; upstream: none of these");
+    line(form->arena_box, 1, "Hold outputs", form->hold, "Of so many runs: a run is an execution of a graph, or a forward of a model");
+    line(form->arena_box, 2, "Inputs", form->inputs, NULL);
+    line(form->arena_box, 3, "Fault", form->arena_fault, "A defect of arenas");
+    gtk_box_append(GTK_BOX(form->box), grid);
+    gtk_box_append(GTK_BOX(form->box), form->arena_box);
+    g_signal_connect_swapped(form->memory, "notify::selected", G_CALLBACK(memory_cb), form);
+}
+
 static void add_planner(PscRunForm *form)
 {
     GtkWidget *grid = grid_new();
@@ -417,9 +456,11 @@ void psc_run_form_init(PscRunForm *form, PscWorkspace *ws, const PscRunDoor *doo
     add_prompt(form);
     add_fills(form);
     add_backends(form);
+    add_memory(form);
     add_planner(form);
     add_faults(form);
     add_recording(form);
+    memory_cb(form);
     gtk_check_button_set_active(GTK_CHECK_BUTTON(form->what[PSC_RUN_PRESET]), TRUE);
     show_what(form);
 }
@@ -522,6 +563,16 @@ static void take_graph(PscRunForm *form, PscRunOrder *order)
         order->fills[i] = g_strdup(gtk_editable_get_text(GTK_EDITABLE(g_ptr_array_index(form->fill_entries, i))));
 }
 
+static void take_arenas(PscRunForm *form, PscRunOrder *order)
+{
+    guint fault = chosen(form->arena_fault);
+    order->on_arenas = chosen(form->memory) == 1;
+    order->borrow = chosen(form->inputs) == 1;
+    order->hold = number(form->hold);
+    order->arenas.guards = chosen(form->arena_mode) ? PSC_ARENA_UPSTREAM : PSC_ARENA_HARDENED;
+    order->arenas.faults = fault ? PSC_ARENA_BIT(fault - 1) : 0;
+}
+
 static void take_options(PscRunForm *form, PscRunOrder *order)
 {
     static const enum psc_capture when[] = {PSC_CAPTURE_NODE, PSC_CAPTURE_SPLIT, PSC_CAPTURE_UNKNOWN};
@@ -535,6 +586,7 @@ static void take_options(PscRunForm *form, PscRunOrder *order)
     order->values = order->capture != PSC_CAPTURE_UNKNOWN;
     order->hashes = gtk_check_button_get_active(GTK_CHECK_BUTTON(form->hashes));
     order->threads = number(form->threads);
+    take_arenas(form, order);
     order->seed = (guint64)gtk_spin_button_get_value(GTK_SPIN_BUTTON(form->seed));
     order->temperature = gtk_spin_button_get_value(GTK_SPIN_BUTTON(form->temperature));
     for (uint32_t i = 0; i < psc_named_fault_n(); i++)

@@ -25,6 +25,7 @@ typedef struct {
     GPtrArray *backends;               /* check buttons; the last two: auto, mixed */
     GtkWidget *mixed;
     GtkWidget *planner, *mode, *size, *slots, *order, *faults, **fault;
+    GtkWidget *memory, *arena_box, *arena_mode, *hold, *inputs, *arena_fault;
     GtkWidget *recycled, *capture, *hashes, *threads;
     GtkWidget *error[PSC_RUN_ERROR_N];
 } PscRunForm;

@@ -8,6 +8,7 @@ PscRunOrder *psc_run_order_new(void)
     order->capture = PSC_CAPTURE_NODE;
     order->values = TRUE;
     order->times = 1;
+    order->arenas.guards = PSC_ARENA_HARDENED;
     return order;
 }
 

@@ -9,6 +9,7 @@
 #include "core/plan/plan.h"
 #include "core/run/faults.h"
 #include "core/run/pool.h"
+#include "core/run/session-arena.h"
 #include "ui/study.h"
 
 #include <gtk/gtk.h>
@@ -34,6 +35,9 @@ typedef struct {
     enum psc_recycled recycled;
     enum psc_capture capture;
     gboolean values, hashes;
+    gboolean on_arenas, borrow; /* values live on arenas, without a plan; inputs are not copied */
+    guint hold;            /* runs whose outputs are held */
+    struct psc_arena_settings arenas;
     guint threads, times;  /* 0: all cores; executions of a graph */
     guint64 seed;
     double temperature;

@@ -321,8 +321,10 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
     if (!m->ran)
         return;
     if (m->is_child) { /* its parent's run goes on */
-        while (m->live_n)
+        while (m->live_n) {
             psc_arena_memory_leave(m, m->live[m->live_n - 1]);
+            psc_arena_memory_look(h, false);
+        }
         forget_held(m);
         m->ran = false;
         psc_arena_memory_look(h, false);
@@ -331,8 +333,10 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
     psc_arena_memory_step(m, "run %u is over: what nobody holds goes back", h->run);
     if (story)
         story->why = psc_arena_story_add(story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
-    while (m->live_n)
+    while (m->live_n) {
         psc_arena_memory_leave(m, m->live[m->live_n - 1]);
+        psc_arena_memory_look(h, false);
+    }
     forget_held(m);
     psc_context_clear(&m->context);
     m->ran = false;
