@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define KEY_WIDTH 78
+#define NARROWEST 9 /* letters */
 
 void psc_card_begin(PscCard *card, PscWorkspace *ws, GtkWidget *box)
 {
@@ -21,6 +22,8 @@ static GtkWidget *label_new(const char *text, const char *style)
     gtk_label_set_wrap(GTK_LABEL(label), TRUE);
     gtk_label_set_wrap_mode(GTK_LABEL(label), PANGO_WRAP_WORD_CHAR);
     gtk_label_set_natural_wrap_mode(GTK_LABEL(label), GTK_NATURAL_WRAP_NONE); /* else each is shaped many times */
+    if (text && strlen(text) > 2 * NARROWEST) /* else its least width is found by shaping a line for each letter */
+        gtk_label_set_width_chars(GTK_LABEL(label), NARROWEST);
     char **styles = g_strsplit(style ? style : "", " ", -1);
     for (char **s = styles; *s; s++)
         if (**s)
@@ -110,6 +113,7 @@ static void attach_link(PscCard *card, const char *key, const char *text, uint32
     GtkWidget *label = label_new(text, NULL);
     gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
     gtk_label_set_wrap(GTK_LABEL(label), FALSE);
+    gtk_label_set_width_chars(GTK_LABEL(label), -1);
     gtk_button_set_child(GTK_BUTTON(button), label);
     gtk_widget_add_css_class(button, "psc-link");
     gtk_widget_set_valign(button, GTK_ALIGN_START);

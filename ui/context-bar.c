@@ -13,6 +13,7 @@ struct _PscContextBar {
     GtkWidget *phases, *steps, *of_steps, *strip, *strip_scroller, *tokens_word, *next, *no_steps, *progress, *plan, *plan_word;
     GtkStringList *step_names;
     PscRoom room;
+    guint strip_total; /* steps of the document when the strip was filled */
     gboolean syncing;
 };
 
@@ -108,6 +109,11 @@ static void token_cb(GtkButton *button, PscContextBar *self)
     psc_workspace_set_phase_step(self->ws, phase, step);
 }
 
+static gboolean is_current(PscContextBar *self, guint phase, guint step)
+{
+    return phase == psc_workspace_phase_index(self->ws) && step == psc_workspace_step_index(self->ws);
+}
+
 static void add_token(PscContextBar *self, guint phase, guint step)
 {
     const char *token = psc_workspace_token(self->ws, phase, step);
@@ -116,8 +122,9 @@ static void add_token(PscContextBar *self, guint phase, guint step)
                                  psc_workspace_step_n(self->ws, phase));
     GtkWidget *button = gtk_button_new_with_label(words);
     gtk_widget_add_css_class(button, "token");
-    if (phase == psc_workspace_phase_index(self->ws) && step == psc_workspace_step_index(self->ws))
+    if (is_current(self, phase, step))
         gtk_widget_add_css_class(button, "current");
+    g_object_set_data_full(G_OBJECT(button), "token", g_strdup(token), g_free);
     gtk_widget_set_tooltip_text(button, hint);
     char *name = g_strdup_printf("Token %s: %s", words, hint);
     psc_ui_name(button, name);
@@ -130,10 +137,54 @@ static void add_token(PscContextBar *self, guint phase, guint step)
     g_free(words);
 }
 
+/* Whether the strip has a button for each of these already, with these words: then only the current one moves. */
+static gboolean strip_stands(PscContextBar *self, guint total)
+{
+    GtkWidget *button = gtk_widget_get_first_child(self->strip);
+    guint shown = 0;
+    if (total != self->strip_total)
+        return FALSE;
+    for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++)
+        for (guint step = 0; step < psc_workspace_step_n(self->ws, phase) && shown < STRIP_MAX; step++, shown++) {
+            const char *token = psc_workspace_token(self->ws, phase, step);
+            const char *had = button ? g_object_get_data(G_OBJECT(button), "token") : NULL;
+            if (!button || g_strcmp0(had, token) != 0 || GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "phase")) != phase ||
+                GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "step")) != step)
+                return FALSE;
+            button = gtk_widget_get_next_sibling(button);
+        }
+    return button == NULL;
+}
+
+static void mark_current(PscContextBar *self)
+{
+    for (GtkWidget *button = gtk_widget_get_first_child(self->strip); button; button = gtk_widget_get_next_sibling(button)) {
+        guint phase = GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "phase"));
+        guint step = GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "step"));
+        if (is_current(self, phase, step))
+            gtk_widget_add_css_class(button, "current");
+        else
+            gtk_widget_remove_css_class(button, "current");
+    }
+}
+
+static guint count_steps(PscContextBar *self)
+{
+    guint n = 0;
+    for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++)
+        n += psc_workspace_step_n(self->ws, phase);
+    return n;
+}
+
 static void fill_strip(PscContextBar *self)
 {
+    guint shown = 0, all = 0, total = count_steps(self);
+    if (strip_stands(self, total)) {
+        mark_current(self);
+        return;
+    }
     clear_box(self->strip);
-    guint shown = 0, all = 0;
+    self->strip_total = total;
     gboolean said = FALSE; /* a strip whose only step has no text shows nothing that the drop-down does not */
     for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++) {
         guint n = psc_workspace_step_n(self->ws, phase);

@@ -217,6 +217,12 @@ void psc_table_reload(PscTable *self)
     if (sorter && gtk_sorter_get_order(sorter) != GTK_SORTER_ORDER_NONE)
         g_qsort_with_data(order, (gint)n, sizeof *order, by_sorter, self);
     guint old = self->rows->n;
+    if (n == old && n && memcmp(order, self->rows->order, n * sizeof *order) == 0) { /* the same rows: other words at most */
+        g_free(order);
+        psc_table_refresh(self);
+        psc_table_show_selected(self);
+        return;
+    }
     g_free(self->rows->order);
     self->rows->order = order;
     self->rows->n = n;

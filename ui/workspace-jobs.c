@@ -3,7 +3,8 @@
 #include <string.h>
 
 #define SCAN_SLICE (16u << 20) /* bytes read between two looks at what was found */
-#define TOKENS_AHEAD 48        /* steps whose token is read without being asked for */
+#define TOKENS_AHEAD 48        /* steps of a phase whose token is read without being asked for */
+#define AHEAD_US 60000         /* how long tokens are read before they are shown */
 
 struct job {
     PscDocument *document;
@@ -119,19 +120,19 @@ void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const st
     g_object_unref(task);
 }
 
-/* The tokens of the first steps, for the strip: read one after another, dropped when the file closes. */
+/* The tokens of the first steps, for the strip: read some at a time, so that the strip is filled a few times and not once
+ * for each; dropped when the file closes. */
 struct ahead {
     PscDocument *document;
-    guint phase, step;
-    struct psc_arena arena;
-    struct psc_step read;
-    gboolean good;
+    guint phase, step, n, done; /* of the steps [step, step + n) so many were read */
+    struct psc_step read[TOKENS_AHEAD]; /* only token and text, which are g_strdup'ed */
 };
 
 static void free_ahead(gpointer data)
 {
     struct ahead *ahead = data;
-    psc_arena_release(&ahead->arena);
+    for (guint i = 0; i < ahead->done; i++)
+        g_free((char *)ahead->read[i].text);
     psc_document_unref(ahead->document);
     g_free(ahead);
 }
@@ -139,8 +140,15 @@ static void free_ahead(gpointer data)
 static void run_ahead(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data, GCancellable *cancel G_GNUC_UNUSED)
 {
     struct ahead *ahead = data;
-    ahead->good = psc_doc_load_step(ahead->document->doc, ahead->phase, ahead->step, &ahead->arena, &ahead->read,
-                                    NULL) == PSC_OK;
+    gint64 end = g_get_monotonic_time() + AHEAD_US;
+    while (ahead->done < ahead->n && (!ahead->done || g_get_monotonic_time() < end)) {
+        struct psc_arena arena = {0};
+        struct psc_step read = {0}, *to = &ahead->read[ahead->done];
+        bool good = psc_doc_load_step(ahead->document->doc, ahead->phase, ahead->step + ahead->done, &arena, &read, NULL) == PSC_OK;
+        *to = (struct psc_step){.has_token = good ? read.has_token : true, .text = g_strdup(good && read.text ? read.text : "")};
+        psc_arena_release(&arena);
+        ahead->done++;
+    }
     g_task_return_boolean(task, TRUE);
 }
 
@@ -150,8 +158,8 @@ static void ahead_done(GObject *source, GAsyncResult *result, gpointer data G_GN
     struct ahead *ahead = g_task_get_task_data(G_TASK(result));
     if (ahead->document != self->document)
         return;
-    struct psc_step unread = {.has_token = true};
-    psc_workspace_keep_token(self, ahead->phase, ahead->step, ahead->good ? &ahead->read : &unread);
+    for (guint i = 0; i < ahead->done; i++)
+        psc_workspace_keep_token(self, ahead->phase, ahead->step + i, &ahead->read[i]);
     psc_workspace_emit(self, PSC_CHANGED_STEPS);
     psc_workspace_read_ahead(self);
 }
@@ -160,13 +168,15 @@ void psc_workspace_read_ahead(PscWorkspace *self)
 {
     for (guint phase = 0; phase < self->phases->len; phase++) {
         struct phase_state *state = psc_workspace_state(self, phase);
-        for (guint step = 0; step < MIN(state->step_n, TOKENS_AHEAD); step++) {
+        guint end = MIN(state->step_n, TOKENS_AHEAD);
+        for (guint step = 0; step < end; step++) {
             if (psc_workspace_token(self, phase, step))
                 continue;
             struct ahead *ahead = g_new0(struct ahead, 1);
             ahead->document = psc_document_ref(self->document);
             ahead->phase = phase;
             ahead->step = step;
+            ahead->n = end - step; /* those that are known already are read once more: few, if any */
             GTask *task = g_task_new(self, NULL, ahead_done, NULL);
             g_task_set_task_data(task, ahead, free_ahead);
             g_task_run_in_thread(task, run_ahead);

@@ -76,7 +76,7 @@ void psc_part_kv_curve(cairo_t *cr, const struct psc_palette *palette, struct ps
     cairo_fill(cr);
     if (type) {
         char text[64], number[32];
-        snprintf(text, sizeof text, "%s rows after step %u", psc_thousands(rows[step], number, sizeof number), step);
+        snprintf(text, sizeof text, "%s row%s after step %u", psc_thousands(rows[step], number, sizeof number), rows[step] == 1 ? "" : "s", step);
         double w = psc_type_width(type, PSC_FONT_AXIS_BOLD, text), x = fmin(fmax(at_x - w / 2, x0), x1 - w);
         psc_type_show(type, cr, PSC_FONT_AXIS_BOLD, PSC_LEFT, text, fmax(x, 0), 7);
     }
