@@ -25,6 +25,10 @@ static const struct way ways[] = {
     {"mixed:0-0=deferred,1-9=cpu", 2, 5, 3, false, PSC_KV_SPAN, PSC_RECYCLED_KEPT},
     {"mixed:0-0=cpu,1-9=deferred", 2, 1, 0, false, PSC_KV_POSITIONS, PSC_RECYCLED_POISONED},
     {"mixed:0-0=cpu,1-9=deferred", 1, 5, 0, true, PSC_KV_MAP, PSC_RECYCLED_KEPT},
+    {"cuda-shim", 1, 1, 0, false, PSC_KV_POSITIONS, PSC_RECYCLED_POISONED},
+    {"cuda-shim", 1, 5, 2, true, PSC_KV_MAP, PSC_RECYCLED_KEPT},
+    {"mixed:0-0=cuda-shim,1-9=cpu", 1, 5, 3, false, PSC_KV_SPAN, PSC_RECYCLED_KEPT},
+    {"mixed:0-0=cpu,1-9=cuda-shim", 1, 5, 0, false, PSC_KV_POSITIONS, PSC_RECYCLED_POISONED},
 };
 
 static bool utters_itself(const char *text)
@@ -41,7 +45,7 @@ static enum psc_status run_way(const struct psc_model *model, const struct way *
         .model = model, .prompt = prompt, .prompt_n = way->prompt_n, .n_predict = 4, .n_ctx = 16, .ignore_stop = true,
         .chunk = way->chunk, .backends = way->backends, .kv_inputs = way->kv_inputs,
         .session = {.plan = psc_plan_defaults, .snapshot = way->snapshot, .recycled = way->recycled,
-                    .config = {.threads = way->threads}},
+                    .config = {.threads = way->threads, .timeout_ms = fault->call & PSC_CALL_L25 ? 20 : 0}},
         .record = {.events = true, .values = true, .hashes = true},
     };
     if (fault->run >> PSC_RUN_L15 & 1) /* else it has nothing to break */

@@ -116,6 +116,10 @@ static const struct { const char *fault, *weights, *backends; enum psc_op op; } 
     {"l22", NULL, "cpu", PSC_OP_ATTN},
     {"l22", NULL, "mixed:0-0=deferred,1-9=cpu", PSC_OP_ATTN},
     {"l33", "q8_0", "cpu", PSC_OP_MATMUL},
+    {"l6", NULL, "cuda-shim", PSC_OP_ROPE},
+    {"l20", "f32", "cuda-shim", PSC_OP_MATMUL},
+    {"l22", NULL, "cuda-shim", PSC_OP_ATTN},
+    {"l33", "q8_0", "mixed:0-0=cuda-shim,1-9=cpu", PSC_OP_MATMUL},
 };
 
 static void kernels_are_told_as_kernels(void)

@@ -81,9 +81,9 @@ struct psc_backend {
     struct psc_cuda_memo memo;
     psc_address stop;              /* a word on the device; see psc_lead */
     uint64_t *stop_seen;           /* pinned */
+    uint64_t mark;                 /* the call being launched; what its kernels write to `stop` */
     bool guarded;                  /* a guard was queued since the last synchronise */
     bool window, spoilt;
-    unsigned window_faults;        /* l31: of the call being launched; the check is off */
 
     struct psc_cuda_segment ring[PSC_CUDA_SEGMENTS];
     uint32_t ring_at;
@@ -152,6 +152,9 @@ enum psc_status psc_cuda_vector(struct psc_backend *b, const struct psc_bound_we
 enum psc_status psc_cuda_multiply(struct psc_backend *b, const struct psc_call *call, const struct psc_bound_weight *w,
                                   const struct psc_window *x, const psc_address bias[3], psc_address out, uint64_t out_step,
                                   uint64_t tokens, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Quantises rows of `in` values at x into `kept`, as what lies at `as`: products of that take them from there (group 1). */
+enum psc_status psc_cuda_quantise_as(struct psc_backend *b, psc_address x, psc_address as, uint64_t in, uint64_t tokens,
+                                     struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_cuda_op_product(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr);
 enum psc_status psc_cuda_op_batch(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr);
 enum psc_status psc_cuda_op_attn(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr);

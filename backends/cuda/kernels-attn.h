@@ -15,29 +15,31 @@ struct k_window {
     uint64_t at[PSC_CUDA_RUNS], n[PSC_CUDA_RUNS], all;
     uint32_t runs;
 };
-PSC_DEV void k_window_of(const struct psc_k_attn *a, uint64_t t, struct k_window *w)
+/* A run that is not inside the region strikes, and is none. */
+PSC_DEV void k_add_run(const struct psc_k_attn *a, const struct psc_at *at, int64_t first, int64_t n, struct k_window *w)
+{
+    if (first < 0 || n < 0 || (uint64_t)(first + n) > a->rows || w->all + (uint64_t)n > a->rows) {
+        k_strike(at);
+        return;
+    }
+    w->at[w->runs] = (uint64_t)first;
+    w->n[w->runs++] = (uint64_t)n;
+    w->all += (uint64_t)n;
+}
+PSC_DEV void k_window_of(const struct psc_k_attn *a, const struct psc_at *at, uint64_t t, struct k_window *w)
 {
     w->all = 0;
     w->runs = 0;
-    if (a->form == PSC_K_MAP) {
+    if (a->form == PSC_K_SPANS)
+        k_add_run(a, at, a->words[t], (int64_t)a->words[a->tokens + t] - a->words[t], w);
+    else if (a->form == PSC_K_POSITIONS)
+        k_add_run(a, at, 0, a->fixed ? a->fixed : (int64_t)a->words[t] + 1, w);
+    else
         for (uint32_t r = 0; r < PSC_CUDA_RUNS; r++) {
             const int32_t *run = a->words + (t * PSC_CUDA_RUNS + r) * 2;
-            if (run[1]) {
-                w->at[w->runs] = (uint64_t)run[0];
-                w->n[w->runs++] = (uint64_t)run[1];
-            }
+            if (run[1])
+                k_add_run(a, at, run[0], run[1], w);
         }
-    } else if (a->form == PSC_K_SPANS) {
-        w->at[0] = (uint64_t)a->words[t];
-        w->n[0] = (uint64_t)(a->words[a->tokens + t] - a->words[t]);
-        w->runs = 1;
-    } else {
-        w->at[0] = 0;
-        w->n[0] = a->fixed ? (uint64_t)a->fixed : (uint64_t)a->words[t] + 1;
-        w->runs = 1;
-    }
-    for (uint32_t r = 0; r < w->runs; r++)
-        w->all += w->n[r];
 }
 /* The row that place i of a window is. */
 PSC_DEV uint64_t k_window_row(const struct k_window *w, uint64_t i)
@@ -72,7 +74,7 @@ PSC_PHASE(attn, 0)
     uint64_t t = a->first + at->by;
     float *scores = k_scores_of(a, at), best = -INFINITY;
     struct k_window w;
-    k_window_of(a, t, &w);
+    k_window_of(a, at, t, &w);
     for (uint64_t i = at->thread; i < w.all; i += at->threads) {
         float score = k_score(a, at, t, k_window_row(&w, i));
         scores[i] = score;
@@ -93,7 +95,7 @@ PSC_DEV float k_padding(const struct psc_k_attn *a, const struct psc_at *at, con
     float sum = 0;
     for (uint64_t t = 0; t < a->tokens; t++) {
         struct k_window other;
-        k_window_of(a, t, &other);
+        k_window_of(a, at, t, &other);
         longest = other.all > longest ? other.all : longest;
     }
     if (!w->runs || longest <= w->all)
@@ -108,7 +110,7 @@ PSC_PHASE(attn, 2)
 {
     float *scores = k_scores_of(a, at), most = k_largest(s->best, PSC_CUDA_LANES, 0, 1);
     struct k_window w;
-    k_window_of(a, a->first + at->by, &w);
+    k_window_of(a, at, a->first + at->by, &w);
     for (uint64_t i = at->thread; i < w.all; i += at->threads)
         scores[i] = k_exp(scores[i] - most);
     if (at->thread == 0)
@@ -117,7 +119,7 @@ PSC_PHASE(attn, 2)
 PSC_PHASE(attn, 3)
 {
     struct k_window w;
-    k_window_of(a, a->first + at->by, &w);
+    k_window_of(a, at, a->first + at->by, &w);
     if (at->thread < PSC_CUDA_LANES)
         s->sums[at->thread] = k_exp_sum(k_scores_of(a, at), w.all, at->thread);
 }
@@ -127,7 +129,7 @@ PSC_PHASE(attn, 4)
     const float *p = k_scores_of(a, at);
     float *out = a->out + (t * a->heads + at->bx) * a->hd, sum = k_total(s->sums);
     struct k_window w;
-    k_window_of(a, t, &w);
+    k_window_of(a, at, t, &w);
     if (a->pads)
         sum += s->pad;
     for (uint64_t i = at->thread; i < a->hd; i += at->threads) {
@@ -222,7 +224,10 @@ PSC_PHASE(store, 0)
     if (t >= a->tokens)
         return;
     const float *x = (row & 1u ? a->v + t * a->v_step : a->k + t * a->k_step) + first;
-    unsigned char *to = (row & 1u ? a->to_v : a->to_k) + (uint64_t)a->cells[t] * a->row_bytes;
+    uint64_t cell = k_row(at, a->cells[t], a->rows);
+    if (cell == a->rows)
+        return;
+    unsigned char *to = (row & 1u ? a->to_v : a->to_k) + cell * a->row_bytes;
     if (a->format == PSC_K_Q8_0) {
         k_store_block(x, to + first / 32 * 34);
         return;
@@ -278,7 +283,7 @@ PSC_PHASE(guard, 1)
         filled |= s->filled[k];
     }
     if (wrong || !filled)
-        *a->stop = a->mark;
+        k_strike(at);
 }
 
 /* ---- hashes: four threads a chunk -------------------------------------------------------------- */

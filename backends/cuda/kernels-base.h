@@ -48,6 +48,20 @@ PSC_DEV uint64_t k_div(uint64_t a, uint64_t b)
     return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
 }
 
+/* A word is out of its bounds: nothing queued after this runs. */
+PSC_DEV void k_strike(const struct psc_at *at)
+{
+    *at->stop = at->mark;
+}
+/* Row that a word names, below `end`; end when it names none. */
+PSC_DEV uint64_t k_row(const struct psc_at *at, int32_t word, uint64_t end)
+{
+    if (word >= 0 && (uint64_t)word < end)
+        return (uint64_t)word;
+    k_strike(at);
+    return end;
+}
+
 /* exp, step for step as backends/cpu/vec.c writes it on eight lanes. */
 PSC_DEV float k_exp(float x)
 {

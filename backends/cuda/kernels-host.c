@@ -3,8 +3,6 @@
 #include "backends/cuda/kernels-product.h"
 #include "backends/cuda/rt.h"
 
-#define LEAVES_FROM 32u /* fault l25: threads from this one on do not come to the barrier */
-
 /* A launch with its arguments; `phase` says which one to do. */
 struct block {
     const void *args;
@@ -67,10 +65,10 @@ bool psc_cuda_run_on_host(enum psc_cuda_kernel kernel, struct psc_cuda_shape sha
                           void *shared)
 {
     const struct kernel *k = &kernels[kernel];
-    struct block b = {.args = args, .shared = shared, .at = {.threads = shape.threads, .passes = lead.passes}};
+    struct block b = {.args = args, .shared = shared, .at = {.threads = shape.threads, .passes = lead.passes, .stop = lead.stop, .mark = lead.mark}};
     if (lead.stop && *lead.stop)
         return true;
-    if (lead.skips_barrier & PSC_CUDA_LEAVES && k->n > 1 && shape.threads > LEAVES_FROM)
+    if (lead.skips_barrier & PSC_CUDA_LEAVES && k->n > 1 && shape.threads > PSC_CUDA_LEAVES_FROM)
         return false;
     memset(shared, 0xc5, PSC_CUDA_SHARED_MAX); /* what a block finds in shared memory is nothing to count on */
     for (b.at.by = 0; b.at.by < shape.by; b.at.by++)

@@ -166,8 +166,9 @@ PSC_PHASE(gather, 0)
 {
     PSC_UNUSED(s);
     uint64_t i = k_index(at), r = k_div(i, a->n);
-    if (r < a->rows)
-        a->out[i] = a->x[(uint64_t)a->ids[r] * a->n + (i - r * a->n)];
+    uint64_t row = r < a->rows ? k_row(at, a->ids[r], a->ids_end) : a->ids_end;
+    if (row < a->ids_end)
+        a->out[i] = a->x[row * a->n + (i - r * a->n)];
 }
 
 PSC_SHARED_NOTHING(decode);
@@ -175,8 +176,11 @@ PSC_PHASE(decode, 0)
 {
     PSC_UNUSED(s);
     uint64_t i = k_index(at), r = k_div(i, a->n);
-    if (r < a->rows)
-        a->out[i] = k_weight_value(a->type, a->w + (a->ids ? (uint64_t)a->ids[r] : r) * a->row_bytes, i - r * a->n);
+    if (r >= a->rows)
+        return;
+    uint64_t row = a->ids ? k_row(at, a->ids[r], a->ids_end) : r;
+    if (!a->ids || row < a->ids_end)
+        a->out[i] = k_weight_value(a->type, a->w + row * a->row_bytes, i - r * a->n);
 }
 
 PSC_SHARED_NOTHING(permute);

@@ -14,6 +14,9 @@
  * is rounded by itself (compilers are told not to contract), sums have lanes in a fixed order. What the host build gives
  * equals the cpu's results bit for bit; on a device the trigonometry of rope may differ in the last bit.
  *
+ * Words that index are looked at by a guard before the kernel that uses them, so that a bad one leaves everything as it was;
+ * the kernel bounds them once more where it uses them, because its own output may lie over them (a fault).
+ *
  * Addresses are the device's. Numbers of elements are 64 bits. Nothing here allocates or decides: backends/cuda/launch.c does.
  */
 #ifndef PSC_BACKENDS_CUDA_KERNELS_H
@@ -35,10 +38,12 @@ struct psc_at {
     uint32_t bx, by;      /* block */
     uint32_t thread, threads;
     uint32_t pass, passes;
+    uint64_t *stop, mark; /* of psc_lead */
 };
 /* Beside the arguments of every kernel. */
 struct psc_lead {
-    const uint64_t *stop; /* device: not 0 once a guard has found a word out of its bounds; then nothing runs any more */
+    uint64_t *stop;       /* device: not 0 once a word that indexes was out of its bounds; then nothing runs any more */
+    uint64_t mark;        /* what a kernel writes there when it finds one: whose words they are */
     uint32_t passes;
     uint32_t skips_barrier; /* faults l24 and l25: without the barrier after phase 0 */
 };
@@ -81,13 +86,13 @@ struct psc_k_gather {     /* rows of n words that ids name */
     const uint32_t *x;
     const int32_t *ids;
     uint32_t *out;
-    uint64_t n, rows;
+    uint64_t n, rows, ids_end; /* ids lie in [0, ids_end) */
 };
 struct psc_k_decode {     /* rows of a weight as floats; ids NULL: all rows in order */
     const unsigned char *w;
     const int32_t *ids;
     float *out;
-    uint64_t row_bytes, n, rows;
+    uint64_t row_bytes, n, rows, ids_end;
     int32_t type;         /* enum psc_wtype */
 };
 struct psc_k_permute {    /* words; strides in elements */
@@ -163,13 +168,11 @@ struct psc_k_store {      /* a thread is a piece of 32 values of a row of k or v
     const float *k, *v;
     unsigned char *to_k, *to_v;
     const int32_t *cells;
-    uint64_t k_step, v_step, width, row_bytes, tokens;
+    uint64_t k_step, v_step, width, row_bytes, tokens, rows;
     int32_t format;
 };
-struct psc_k_guard {      /* one block; writes *stop when a word is out of its bounds */
+struct psc_k_guard {      /* one block; strikes when a word is out of its bounds */
     const int32_t *words;
-    uint64_t *stop;
-    uint64_t mark;        /* what it writes: whose words they are */
     uint64_t tokens, rows;
     int32_t form;         /* PSC_K_POSITIONS: each word a row below rows */
 };

@@ -60,6 +60,15 @@ static enum psc_status quantise(struct psc_backend *b, psc_address x, uint64_t s
     return status;
 }
 
+enum psc_status psc_cuda_quantise_as(struct psc_backend *b, psc_address x, psc_address as, uint64_t in, uint64_t tokens,
+                                     struct psc_error *reterr)
+{
+    struct psc_k_product unused;
+    enum psc_status status = tokens ? quantise(b, x, in, in, tokens, 1, &unused, reterr) : PSC_OK;
+    b->memo.x = as;
+    return status;
+}
+
 /* Many tokens at once, by the library: decoded weights times the activations that the quantised product would see. */
 static enum psc_status multiply_many(struct psc_backend *b, const struct psc_call *call, const struct psc_bound_weight *w,
                                      const struct parts *p, psc_address x, uint64_t step, const struct psc_k_product *acts,
@@ -84,7 +93,7 @@ static enum psc_status multiply_many(struct psc_backend *b, const struct psc_cal
         psc_address plain = (psc_address)(uintptr_t)p->w[i], to = out + 4 * first;
         if (w->weight->type != PSC_W_F32) {
             status = psc_cuda_temp(b, rows * in * 4, &plain, reterr);
-            struct psc_k_decode k = {p->w[i], NULL, PSC_CUDA_POINTER(float, plain), p->row_bytes, in, rows, (int32_t)w->weight->type};
+            struct psc_k_decode k = {p->w[i], NULL, PSC_CUDA_POINTER(float, plain), p->row_bytes, in, rows, 0, (int32_t)w->weight->type};
             if (status == PSC_OK)
                 status = psc_cuda_blocks(call, rows * in, &shape, reterr);
             if (status == PSC_OK)
@@ -197,6 +206,17 @@ enum psc_status psc_cuda_op_batch(struct psc_backend *b, const struct psc_call *
 
 /* ---- attention and the cache -------------------------------------------------------------------------- */
 
+/* Fault l31: how many rows the only token looks at, read by the host. Outside a window it waits for the word; inside it
+ * cannot, takes what lies there now, and what it decides is recorded. */
+static enum psc_status decide_on_host(struct psc_backend *b, psc_address words, int32_t *ret, struct psc_error *reterr)
+{
+    int32_t position = 0;
+    enum psc_status status = b->window ? b->rt->peek(b->dev, &position, words, sizeof position, reterr)
+                                       : psc_cuda_read(b, words, &position, sizeof position, reterr);
+    *ret = position < INT32_MAX ? position + 1 : position;
+    return status;
+}
+
 enum psc_status psc_cuda_op_attn(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr)
 {
     const struct psc_params *p = call->params;
@@ -213,7 +233,10 @@ enum psc_status psc_cuda_op_attn(struct psc_backend *b, const struct psc_call *c
     uint64_t lot = SCORES_MAX / token_bytes ? SCORES_MAX / token_bytes : 1;
     lot = lot > PSC_CUDA_TOKENS_MAX ? PSC_CUDA_TOKENS_MAX : lot;
     lot = lot > tokens ? tokens : lot;
+    int32_t fixed = 0;
     enum psc_status status = psc_cuda_guard(b, call, words, tokens, kv->rows, form, reterr);
+    if (status == PSC_OK && call->faults & PSC_CALL_L31 && form == PSC_K_POSITIONS && tokens == 1)
+        status = decide_on_host(b, words, &fixed, reterr);
     if (status == PSC_OK)
         status = psc_cuda_temp(b, lot * token_bytes, &scores, reterr);
     for (uint64_t t = 0; status == PSC_OK && t < tokens; t += lot) {
@@ -224,7 +247,7 @@ enum psc_status psc_cuda_op_attn(struct psc_backend *b, const struct psc_call *c
                                .q_step = call->in[0].shape[0], .row_bytes = kv->row_bytes, .rows = kv->rows, .tokens = tokens,
                                .first = t, .heads = p->n_head, .sharers = p->n_head / kv_n, .hd = p->hd, .hd_kv = hd_kv,
                                .scale = p->scale, .form = form, .format = (int32_t)kv->format,
-                               .pads = (call->faults & PSC_CALL_L22) != 0};
+                               .pads = (call->faults & PSC_CALL_L22) != 0, .fixed = fixed};
         status = PSC_CUDA_RUN(b, attn, shape, 1, call->faults, &k, reterr);
     }
     return status;
@@ -238,7 +261,7 @@ static enum psc_status store(struct psc_backend *b, const struct psc_call *call,
     struct psc_k_store k = {.k = PSC_CUDA_POINTER(const float, k_at), .v = PSC_CUDA_POINTER(const float, v_at),
                             .to_k = PSC_CUDA_POINTER(unsigned char, kv->k), .to_v = PSC_CUDA_POINTER(unsigned char, kv->v),
                             .cells = PSC_CUDA_POINTER(const int32_t, cells), .k_step = k_step, .v_step = v_step, .width = kv->width,
-                            .row_bytes = kv->row_bytes, .tokens = tokens, .format = (int32_t)kv->format};
+                            .row_bytes = kv->row_bytes, .tokens = tokens, .rows = kv->rows, .format = (int32_t)kv->format};
     enum psc_status status = psc_cuda_blocks(call, 2 * tokens * ((kv->width + 31) / 32), &shape, reterr);
     return status ? status : PSC_CUDA_RUN(b, store, shape, 1, call->faults, &k, reterr);
 }

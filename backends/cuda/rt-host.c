@@ -79,7 +79,10 @@ static enum psc_query memory(struct psc_cuda_dev *d, uint64_t *ret_free, uint64_
 static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
 {
     psc_address at = 0;
-    return psc_host_memory_alloc(&d->memory, bytes, &at, NULL) ? 0 : at;
+    if (psc_host_memory_alloc(&d->memory, bytes, &at, NULL))
+        return 0;
+    psc_host_fill(at, 0, bytes); /* as fresh memory of a device: not what another run left; peek() may see it */
+    return at;
 }
 
 static void release(struct psc_cuda_dev *d, psc_address at)

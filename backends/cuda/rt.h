@@ -71,6 +71,7 @@ int psc_cuda_launch_kernel(enum psc_cuda_kernel kernel, struct psc_cuda_shape sh
                            void *stream);
 
 /* skips_barrier of psc_lead */
-enum { PSC_CUDA_RACES = 1 /* l24 */, PSC_CUDA_LEAVES = 2 /* l25: threads above 31 leave before the first barrier */ };
+enum { PSC_CUDA_RACES = 1 /* l24 */, PSC_CUDA_LEAVES = 2 /* l25: threads from PSC_CUDA_LEAVES_FROM on */ };
+#define PSC_CUDA_LEAVES_FROM 32u
 
 #endif

@@ -53,7 +53,11 @@ enum psc_call_fault {
     PSC_CALL_L20 = 2,  /* f32 matmul of several tokens writes [feature][token] */
     PSC_CALL_L21 = 4,  /* softmax writes exp and forgets to divide by the sum */
     PSC_CALL_L22 = 8,  /* attention's softmax sums over the longest window of the batch */
+    PSC_CALL_L24 = 32, /* cuda: a norm's block goes on without waiting for what its threads share */
+    PSC_CALL_L25 = 64, /* cuda: threads of a norm that have no work leave before the others' barrier */
+    PSC_CALL_L31 = 128, /* cuda: the host reads the position and decides how far attention looks, in windows too */
     PSC_CALL_L33 = 16, /* a memo of quantised activations is kept by address and outlives its bytes */
+    PSC_CALL_L35 = 256, /* cuda: a norm leaves quantised activations only, and its f32 output unwritten */
 };
 
 /* One node, ready to run. Bound once for a graph, launched once a step. */

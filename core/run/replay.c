@@ -21,7 +21,8 @@ enum psc_replay psc_replay_choose(struct psc_session *s, struct psc_mapped *mapp
 {
     struct psc_pool *pool = &s->pools[mapped->program->stretches[stretch].pool];
     struct psc_recorded *r = &mapped->recorded[stretch];
-    if (r->generation != pool->figures.generation || r->layout != mapped->program->layout) {
+    bool changed = r->generation != pool->figures.generation || r->layout != mapped->program->layout;
+    if (changed && !(r->has && psc_session_fault(s, PSC_RUN_L32))) {
         drop(pool, r);
         r->generation = pool->figures.generation;
         r->layout = mapped->program->layout;

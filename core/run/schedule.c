@@ -165,6 +165,10 @@ static enum psc_status record(struct run *r, uint32_t at, struct psc_error *rete
         return run_jobs(r, stretch, PSC_LAUNCH_RUN | PSC_LAUNCH_TELL, false, reterr);
     }
     r->window = pool;
+    if (psc_session_fault(r->s, PSC_RUN_L34) && pool->n) { /* as another thread that registers a weight would */
+        uint32_t word;
+        (void)!pool->api->read(pool->backend, pool->slots[0].b.at, &word, sizeof word, NULL);
+    }
     status = run_jobs(r, stretch, PSC_LAUNCH_RUN | PSC_LAUNCH_TELL, false, reterr);
     if (status)
         return status;

@@ -63,6 +63,8 @@ enum psc_run_fault {
     PSC_RUN_L13, /* a layer asked for again with another size silently keeps its old regions */
     PSC_RUN_L15, /* a position beyond n_ctx is not refused */
     PSC_RUN_L17, /* an input that nobody filled is no error */
+    PSC_RUN_L32, /* a recording is played although buffers or addresses have changed since */
+    PSC_RUN_L34, /* while a window is open, somebody else copies on the same stream and waits */
     PSC_RUN_H5,  /* the budget counts a new class although an idle slot would serve */
     PSC_RUN_H6,  /* a failed re-map drops the cached graph */
     PSC_RUN_N
