@@ -1,17 +1,22 @@
 #include "ui/plan-menu.h"
 
 #include "ui/access.h"
+#include "ui/contest.h"
+
 #include <string.h>
 
-enum { PLANNER, MODE, SIZE, SLOTS, ORDER, CHOICE_N };
+#define FAULTS_HEIGHT 150 /* px of the faults that are seen at once: all of them would not fit a small screen */
+
+enum { MODE, SIZE, SLOTS, ORDER, CHOICE_N };
 
 struct _PscPlanMenu {
     GtkWidget parent_instance;
     PscWorkspace *ws;
-    GtkWidget *button, *label, *origin, *own;
+    PscContest *contest; /* of ws */
+    GtkWidget *button, *label, *origin, *own, *of_pools, *planners;
     GtkWidget *choices[CHOICE_N];
     GtkWidget *faults[PSC_FAULT_N];
-    gboolean syncing, narrow;
+    gboolean syncing, narrow, wanted;
 };
 
 G_DEFINE_FINAL_TYPE(PscPlanMenu, psc_plan_menu, GTK_TYPE_WIDGET)
@@ -20,10 +25,6 @@ static GtkWidget *choice_new(int which)
 {
     GPtrArray *words = g_ptr_array_new();
     switch (which) {
-    case PLANNER:
-        for (const struct psc_planner *p = psc_planners; p->name; p++)
-            g_ptr_array_add(words, (gpointer)p->name);
-        break;
     case MODE:
         for (int i = 0; i < PSC_MODE_N; i++)
             g_ptr_array_add(words, (gpointer)psc_mode_name(i));
@@ -49,20 +50,78 @@ static GtkWidget *choice_new(int which)
 static const struct {
     const char *title, *hint;
 } choice_words[CHOICE_N] = {
-    {"Planner", "Which strategy places the tensors"},
     {"Mode", "upstream repeats the engine with its open holes; hardened closes them"},
     {"Size", "Buffers in size classes, or of exactly the bytes that are needed"},
     {"Slots", "Which of several free buffers is taken"},
     {"Order", "The order in which lives are counted; execution stays in build order"},
 };
 
-static guint planner_index(const struct psc_planner *planner)
+/* ---- the planners, with what each would need ---------------------------------------------------------------- */
+
+static gboolean can(const PscStudy *study, const struct psc_planner *planner)
 {
-    guint i = 0;
-    for (const struct psc_planner *p = psc_planners; planner && p->name; p++, i++)
-        if (p == planner)
-            return i;
-    return 0;
+    return study->graph || (study->phase.boxes && psc_packer_find(planner->name));
+}
+
+static const PscEntrant *entrant_of(PscPlanMenu *self, const struct psc_planner *planner)
+{
+    for (guint i = 0; i < psc_contest_n(self->contest); i++) {
+        const PscEntrant *e = psc_contest_at(self->contest, i);
+        if (e->choice.planner == planner && g_str_equal(e->name, planner->name))
+            return e;
+    }
+    return NULL;
+}
+
+/* "30.2 MiB   1.162 x bound", "1 clobber", nothing while it is not known. */
+static void say_cost(GtkWidget *label, const PscEntrant *e)
+{
+    char bytes[24];
+    gboolean known = e && e->done && e->able;
+    char *text = !known           ? g_strdup("")
+                 : e->finding_n   ? g_strdup_printf("%s   %u clobber%s", psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes),
+                                                    e->finding_n, e->finding_n == 1 ? "" : "s")
+                                  : g_strdup_printf("%s   %.3f \xc3\x97 bound", psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes),
+                                                    e->contender.cost.ratio);
+    gtk_label_set_text(GTK_LABEL(label), text);
+    if (known && e->finding_n)
+        gtk_widget_add_css_class(label, "clobber");
+    else
+        gtk_widget_remove_css_class(label, "clobber");
+    g_free(text);
+}
+
+static const struct psc_planner *planner_of(GtkListBoxRow *row)
+{
+    return row ? g_object_get_data(G_OBJECT(row), "planner") : NULL;
+}
+
+/* The planner of the plan that is shown: NULL when it is the file's. */
+static const struct psc_planner *planner_now(PscPlanMenu *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    if (!study || (!study->options.replan && (study->phase.plan || study->phase.story)))
+        return NULL;
+    return study->options.planner ? study->options.planner : study->phase.boxes ? psc_planner_find("optimal") : psc_planners;
+}
+
+static void update_planners(PscPlanMenu *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const struct psc_planner *now = planner_now(self);
+    for (int i = 0; study; i++) {
+        GtkListBoxRow *row = gtk_list_box_get_row_at_index(GTK_LIST_BOX(self->planners), i);
+        if (!row)
+            break;
+        const struct psc_planner *planner = planner_of(row);
+        gtk_widget_set_visible(GTK_WIDGET(row), can(study, planner));
+        gtk_widget_set_opacity(g_object_get_data(G_OBJECT(row), "tick"), planner == now ? 1 : 0);
+        say_cost(g_object_get_data(G_OBJECT(row), "cost"), entrant_of(self, planner));
+        char *name = g_strdup_printf("%s%s. %s. %s", planner->name, planner == now ? ", in use" : "", planner->text,
+                                     gtk_label_get_text(GTK_LABEL(g_object_get_data(G_OBJECT(row), "cost"))));
+        psc_ui_name(GTK_WIDGET(row), name);
+        g_free(name);
+    }
 }
 
 static void set_choice(PscPlanMenu *self, int which, guint value)
@@ -74,11 +133,12 @@ static void update(PscPlanMenu *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
     const struct psc_analysis_options *options = psc_workspace_options(self->ws);
-    gtk_widget_set_sensitive(self->button, study && study->graph);
+    gboolean graph = study && study->graph;
+    gtk_widget_set_sensitive(self->button, graph || (study && study->phase.boxes));
+    gtk_widget_set_visible(self->of_pools, graph); /* boxes have neither pools nor an order */
     if (!study || !options)
         return;
     self->syncing = TRUE;
-    set_choice(self, PLANNER, planner_index(options->planner));
     set_choice(self, MODE, options->plan.mode);
     set_choice(self, SIZE, options->plan.size);
     set_choice(self, SLOTS, options->plan.slots);
@@ -88,6 +148,7 @@ static void update(PscPlanMenu *self)
     gtk_widget_set_visible(self->own, study->phase.plan || study->phase.story);
     gtk_check_button_set_active(GTK_CHECK_BUTTON(self->own), !options->replan);
     self->syncing = FALSE;
+    update_planners(self);
     gtk_label_set_text(GTK_LABEL(self->label), self->narrow ? (study->phase.plan || study->phase.story ? "Plan" : "Planned here") : study->plan_words);
     gtk_label_set_text(GTK_LABEL(self->origin), study->analysis->origin ? study->analysis->origin : "");
     char *name = g_strdup_printf("Plan: %s", study->plan_words);
@@ -102,8 +163,6 @@ static void choose_cb(PscPlanMenu *self)
     if (self->syncing || !now)
         return;
     struct psc_analysis_options next = *now;
-    guint planner = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[PLANNER]));
-    next.planner = &psc_planners[planner];
     next.plan.mode = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[MODE]));
     next.plan.size = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[SIZE]));
     next.plan.slots = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->choices[SLOTS]));
@@ -115,6 +174,37 @@ static void choose_cb(PscPlanMenu *self)
             next.plan.faults |= PSC_FAULT_BIT(f);
     next.replan = true;
     psc_workspace_set_options(self->ws, &next);
+}
+
+/* Plans again at once; the menu stays, so that one after the other can be tried. */
+static void planner_cb(PscPlanMenu *self, GtkListBoxRow *row)
+{
+    const struct psc_analysis_options *now = psc_workspace_options(self->ws);
+    if (self->syncing || !now || !row || planner_of(row) == planner_now(self))
+        return;
+    struct psc_analysis_options next = *now;
+    next.planner = planner_of(row);
+    next.plan.log = true;
+    next.replan = true;
+    psc_workspace_set_options(self->ws, &next);
+}
+
+/* What each planner needs is worked out only while somebody looks. */
+static void shown_cb(PscPlanMenu *self, GParamSpec *property G_GNUC_UNUSED, GtkWidget *popover)
+{
+    gboolean shown = gtk_widget_get_visible(popover);
+    if (shown == self->wanted)
+        return;
+    self->wanted = shown;
+    psc_contest_want(self->contest, shown);
+    for (int i = 0; shown; i++) { /* the keys begin at the planner in use */
+        GtkListBoxRow *row = gtk_list_box_get_row_at_index(GTK_LIST_BOX(self->planners), i);
+        if (!row || planner_of(row) == planner_now(self)) {
+            gtk_list_box_select_row(GTK_LIST_BOX(self->planners), row);
+            gtk_widget_grab_focus(row ? GTK_WIDGET(row) : self->planners);
+            break;
+        }
+    }
 }
 
 static void own_cb(PscPlanMenu *self)
@@ -157,6 +247,37 @@ static GtkWidget *heading(const char *text)
     gtk_label_set_xalign(GTK_LABEL(label), 0);
     gtk_widget_add_css_class(label, "section");
     return label;
+}
+
+static GtkWidget *planner_row_new(const struct psc_planner *planner)
+{
+    GtkWidget *row = gtk_list_box_row_new(), *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+    GtkWidget *tick = gtk_image_new_from_icon_name("object-select-symbolic"), *name = gtk_label_new(planner->name), *cost = gtk_label_new(NULL);
+    gtk_widget_set_hexpand(name, TRUE);
+    gtk_label_set_xalign(GTK_LABEL(name), 0);
+    gtk_widget_add_css_class(cost, "dim");
+    gtk_widget_add_css_class(cost, "figure");
+    gtk_box_append(GTK_BOX(line), tick);
+    gtk_box_append(GTK_BOX(line), name);
+    gtk_box_append(GTK_BOX(line), cost);
+    gtk_list_box_row_set_child(GTK_LIST_BOX_ROW(row), line);
+    gtk_widget_set_tooltip_text(row, planner->text);
+    g_object_set_data(G_OBJECT(row), "planner", (gpointer)planner);
+    g_object_set_data(G_OBJECT(row), "tick", tick);
+    g_object_set_data(G_OBJECT(row), "cost", cost);
+    return row;
+}
+
+static GtkWidget *planners_new(PscPlanMenu *self)
+{
+    self->planners = gtk_list_box_new();
+    gtk_list_box_set_selection_mode(GTK_LIST_BOX(self->planners), GTK_SELECTION_BROWSE);
+    gtk_widget_add_css_class(self->planners, "planners");
+    psc_ui_name(self->planners, "Planner");
+    for (const struct psc_planner *p = psc_planners; p->name; p++)
+        gtk_list_box_append(GTK_LIST_BOX(self->planners), planner_row_new(p));
+    g_signal_connect_swapped(self->planners, "row-activated", G_CALLBACK(planner_cb), self);
+    return self->planners;
 }
 
 static GtkWidget *choices_new(PscPlanMenu *self)
@@ -206,14 +327,28 @@ static GtkWidget *popover_new(PscPlanMenu *self)
     g_signal_connect_swapped(self->own, "toggled", G_CALLBACK(own_cb), self);
     GtkWidget *defaults = gtk_button_new_with_label("Back to the defaults");
     g_signal_connect_swapped(defaults, "clicked", G_CALLBACK(defaults_cb), self);
+    GtkWidget *compare = gtk_button_new_with_label("Compare all\xe2\x80\xa6"), *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(compare), "win.compare");
+    gtk_box_set_homogeneous(GTK_BOX(buttons), TRUE);
+    gtk_box_append(GTK_BOX(buttons), compare);
+    gtk_box_append(GTK_BOX(buttons), defaults);
+    GtkWidget *scroller = gtk_scrolled_window_new();
+    gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+    gtk_scrolled_window_set_min_content_height(GTK_SCROLLED_WINDOW(scroller), FAULTS_HEIGHT);
+    gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scroller), faults_new(self));
+    self->of_pools = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+    gtk_box_append(GTK_BOX(self->of_pools), choices_new(self));
+    gtk_box_append(GTK_BOX(self->of_pools), heading("FAULTS OF REAL ENGINES, OFF BY DEFAULT"));
+    gtk_box_append(GTK_BOX(self->of_pools), scroller);
     gtk_box_append(GTK_BOX(box), self->origin);
     gtk_box_append(GTK_BOX(box), self->own);
-    gtk_box_append(GTK_BOX(box), choices_new(self));
-    gtk_box_append(GTK_BOX(box), heading("FAULTS OF REAL ENGINES, OFF BY DEFAULT"));
-    gtk_box_append(GTK_BOX(box), faults_new(self));
-    gtk_box_append(GTK_BOX(box), defaults);
+    gtk_box_append(GTK_BOX(box), heading("PLANNER, AND WHAT IT RESERVES"));
+    gtk_box_append(GTK_BOX(box), planners_new(self));
+    gtk_box_append(GTK_BOX(box), self->of_pools);
+    gtk_box_append(GTK_BOX(box), buttons);
     GtkWidget *popover = gtk_popover_new();
     gtk_popover_set_child(GTK_POPOVER(popover), box);
+    g_signal_connect_swapped(popover, "notify::visible", G_CALLBACK(shown_cb), self);
     gtk_widget_add_css_class(popover, "plan-menu");
     return popover;
 }
@@ -242,6 +377,7 @@ GtkWidget *psc_plan_menu_new(PscWorkspace *ws)
 {
     PscPlanMenu *self = g_object_new(PSC_TYPE_PLAN_MENU, NULL);
     self->ws = g_object_ref(ws);
+    self->contest = psc_contest_of(ws);
     self->label = gtk_label_new("Plan");
     gtk_label_set_ellipsize(GTK_LABEL(self->label), PANGO_ELLIPSIZE_END);
     GtkWidget *content = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
@@ -250,6 +386,7 @@ GtkWidget *psc_plan_menu_new(PscWorkspace *ws)
     gtk_menu_button_set_child(GTK_MENU_BUTTON(self->button), content);
     gtk_menu_button_set_popover(GTK_MENU_BUTTON(self->button), popover_new(self));
     g_signal_connect_object(ws, "changed", G_CALLBACK(changed_cb), self, G_CONNECT_SWAPPED);
+    g_signal_connect_object(self->contest, "changed", G_CALLBACK(update_planners), self, G_CONNECT_SWAPPED);
     update(self);
     return GTK_WIDGET(self);
 }
