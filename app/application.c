@@ -37,6 +37,12 @@ static void psc_application_activate(GApplication *application)
 
 static void psc_application_open(GApplication *application, GFile **files, int n, const char *hint G_GNUC_UNUSED)
 {
+    if (n == 2) { /* two files are compared; more of them get a window each */
+        PscWindow *window = psc_window_new(PSC_APPLICATION(application));
+        gtk_window_present(GTK_WINDOW(window));
+        psc_window_open_pair(window, files[0], files[1]);
+        return;
+    }
     for (int i = 0; i < n; i++) {
         PscWindow *window = psc_window_new(PSC_APPLICATION(application));
         gtk_window_present(GTK_WINDOW(window));
@@ -55,7 +61,7 @@ static void psc_application_init(PscApplication *self)
 {
     g_application_set_option_context_parameter_string(G_APPLICATION(self), "[FILE\xe2\x80\xa6]");
     g_application_set_option_context_summary(
-        G_APPLICATION(self), "Opens a minfer trace or graph and shows where every tensor lives.\n"
+        G_APPLICATION(self), "Opens a minfer trace or graph and shows where every tensor lives; two of them stand side by side.\n"
                              "The same without a window: planscope-cli --help");
 }
 

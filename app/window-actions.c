@@ -11,7 +11,13 @@
 
 static gboolean in_kv(PscWindow *self)
 {
-    return psc_workspace_y_mode(self->ws) == PSC_VIEW_KV;
+    return psc_workspace_y_mode(self->ws) == PSC_VIEW_KV && self->page == PSC_PAGE_TIMELINE;
+}
+
+/* The timeline that keys of the map act on: of two plans that of the first, along with which the other one goes. */
+static PscTimeline *timeline_of(PscWindow *self)
+{
+    return PSC_TIMELINE(self->page == PSC_PAGE_PAIR ? psc_pair_page_timeline(PSC_PAIR_PAGE(self->pair)) : self->timeline);
 }
 
 /* ---- stepping ------------------------------------------------------------------------------ */
@@ -176,7 +182,7 @@ static void zoom(PscWindow *self, double factor)
     if (in_kv(self))
         psc_kv_pane_zoom_rows(PSC_KV_PANE(self->kv), factor);
     else
-        psc_timeline_zoom(PSC_TIMELINE(self->timeline), factor);
+        psc_timeline_zoom(timeline_of(self), factor);
 }
 
 static void zoom_in(PscWindow *self)
@@ -194,7 +200,7 @@ static void zoom_heights(PscWindow *self, double factor)
     if (in_kv(self))
         psc_kv_pane_zoom_layers(PSC_KV_PANE(self->kv), factor);
     else
-        psc_timeline_zoom_rows(PSC_TIMELINE(self->timeline), factor);
+        psc_timeline_zoom_rows(timeline_of(self), factor);
 }
 
 static void taller(PscWindow *self)
@@ -236,7 +242,7 @@ static void show_all(PscWindow *self)
         psc_kv_pane_show_all(PSC_KV_PANE(self->kv));
         return;
     }
-    psc_timeline_reset_rows(PSC_TIMELINE(self->timeline));
+    psc_timeline_reset_rows(timeline_of(self));
     psc_workspace_show_all(self->ws);
 }
 
@@ -245,7 +251,7 @@ static void fit_selection(PscWindow *self)
     if (in_kv(self))
         psc_kv_pane_show_step(PSC_KV_PANE(self->kv));
     else
-        psc_timeline_fit_selection(PSC_TIMELINE(self->timeline));
+        psc_timeline_fit_selection(timeline_of(self));
 }
 
 static void toggle_mode(PscWindow *self)
@@ -376,6 +382,10 @@ static void previous_pane(PscWindow *self)
 
 static void clear(PscWindow *self)
 {
+    if (self->page != PSC_PAGE_TIMELINE) {
+        psc_window_show_timeline(self);
+        return;
+    }
     psc_workspace_select_nothing(self->ws);
     if (in_kv(self))
         psc_workspace_select_kv(self->ws, PSC_NONE, PSC_NONE, FALSE);
@@ -484,6 +494,10 @@ static const struct {
     {"win.find", find, TRUE},
     {"win.focus-map", focus_map, TRUE},
     {"win.plan-options", plan_options, TRUE},
+    {"win.compare", psc_window_compare, TRUE},
+    {"win.show-timeline", psc_window_show_timeline, TRUE},
+    {"win.diff-planner", psc_window_diff_planner, TRUE},
+    {"win.diff-file", psc_window_diff_file, TRUE},
     {"win.lists", lists, TRUE},
     {"win.inspector", inspector, TRUE},
     {"win.drawer", drawer, TRUE},

@@ -6,16 +6,21 @@
 #include "app/run-job.h"
 #include "app/window.h"
 #include "ui/banner.h"
+#include "ui/contest-page.h"
 #include "ui/context-bar.h"
 #include "ui/drawer.h"
 #include "ui/kv-pane.h"
 #include "ui/panel-pane.h"
 #include "ui/empty-page.h"
 #include "ui/list-pane.h"
+#include "ui/pair-page.h"
 #include "ui/run-window.h"
 #include "ui/stepper.h"
 #include "ui/story-switch.h"
 #include "ui/timeline.h"
+
+/* What takes the room under the header: the timeline with its panes, all planners, or two plans. */
+typedef enum { PSC_PAGE_TIMELINE, PSC_PAGE_CONTEST, PSC_PAGE_PAIR, PSC_PAGE_N } PscPage;
 
 struct _PscWindow {
     GtkApplicationWindow parent_instance;
@@ -26,6 +31,10 @@ struct _PscWindow {
     GtkWidget *progress, *progress_bar, *progress_text;
     GtkWidget *kv, *panel, *views; /* views: timeline, kv and panel as pages of one stack */
     GtkWidget *mode_buttons[5], *zoom_buttons[3], *colour, *height, *halves, *axis_words;
+    GtkWidget *contest, *pair, *context_box, *banner_box; /* window-pages.c */
+    PscPage page;
+    PscOpening *opening_other; /* of the second document of a diff */
+    char *other_path;          /* opened as that when the first one is there */
     PscOpening *opening; /* NULL when none is under way */
     PscRunWindow *run_window; /* NULL until it was asked for */
     PscRunJob *run_job;  /* NULL when none is under way */
@@ -39,6 +48,21 @@ struct _PscWindow {
 /* What is drawn in the centre now: the timeline, the KV view or the panel. */
 GtkWidget *psc_window_centre(PscWindow *self);
 void psc_window_set_status(PscWindow *self, const char *text); /* until the cursor moves */
+
+void psc_window_show_status(PscWindow *self);
+
+/* window-pages.c */
+void psc_window_add_pages(PscWindow *self);
+void psc_window_show_page(PscWindow *self, PscPage page);
+void psc_window_pages_follow(PscWindow *self);
+void psc_window_pages_narrow(PscWindow *self);
+/* The status line of a page, and its keys as markup; FALSE on the timeline, which says its own. */
+gboolean psc_window_page_status(PscWindow *self, struct psc_text *out, const char **ret_hints);
+void psc_window_compare(PscWindow *self);
+void psc_window_show_timeline(PscWindow *self);
+void psc_window_diff_planner(PscWindow *self);
+void psc_window_diff_file(PscWindow *self);
+void psc_window_diff_path(PscWindow *self, const char *path);
 
 /* window-actions.c */
 void psc_window_install_actions(GtkWidgetClass *class);

@@ -82,9 +82,17 @@ void psc_window_set_status(PscWindow *self, const char *text)
     psc_ui_name(self->status, text);
 }
 
-static void show_status(PscWindow *self)
+void psc_window_show_status(PscWindow *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
+    struct psc_text page = {0};
+    const char *hints = "";
+    if (study && psc_window_page_status(self, &page, &hints)) {
+        psc_window_set_status(self, psc_text_str(&page));
+        gtk_label_set_markup(GTK_LABEL(self->hints), hints);
+        psc_text_release(&page);
+        return;
+    }
     if (!study) {
         psc_window_set_status(self, "No document.  Everything here can be reached by keyboard: Tab and arrows, Enter opens");
         gtk_label_set_markup(GTK_LABEL(self->hints), "<b>F1</b> keyboard shortcuts");
@@ -177,6 +185,8 @@ static void changed_cb(PscWindow *self, guint what)
         if (!has)
             psc_window_fill_recent(self);
     }
+    if (what & PSC_CHANGED_DOCUMENT)
+        psc_window_pages_follow(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
         show_title(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW) ||
@@ -192,7 +202,7 @@ static void changed_cb(PscWindow *self, guint what)
         show_view(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION | PSC_CHANGED_VIEW) ||
         (what & (PSC_CHANGED_STEP | PSC_CHANGED_KV) && psc_workspace_y_mode(self->ws) == PSC_VIEW_KV))
-        show_status(self);
+        psc_window_show_status(self);
 }
 
 /* ---- width --------------------------------------------------------------------------------- */
@@ -210,11 +220,12 @@ static gboolean fit_width_cb(gpointer data)
     }
     psc_stepper_set_narrow(PSC_STEPPER(self->stepper), narrow);
     psc_context_bar_set_room(PSC_CONTEXT_BAR(self->context), self->room);
+    psc_window_pages_narrow(self);
     gtk_widget_set_visible(self->axis_words, !narrow);
     gtk_label_set_max_width_chars(GTK_LABEL(self->title), narrow ? 16 : 40);
     gtk_widget_set_size_request(self->inspector, narrow ? 252 : 320, -1);
     show_badge(self);
-    show_status(self);
+    psc_window_show_status(self);
     show_view(self);
     return G_SOURCE_REMOVE;
 }
@@ -276,6 +287,8 @@ static GtkWidget *main_menu(void)
     g_menu_append(view, "Drawer", "win.drawer");
     g_menu_append(view, "Recorded, planned or both", "win.story");
     g_menu_append(view, "Plan options", "win.plan-options");
+    g_menu_append(view, "Compare planners", "win.compare");
+    g_menu_append(view, "Compare with another file\xe2\x80\xa6", "win.diff-file");
     g_menu_append(help, "Close the document", "win.close-document");
     g_menu_append(help, "Keyboard shortcuts", "win.shortcuts");
     g_menu_append(help, "About Planscope", "win.about");
@@ -489,6 +502,9 @@ static void psc_window_dispose(GObject *object)
     g_clear_handle_id(&self->play, g_source_remove);
     if (self->opening)
         psc_open_abandon(g_steal_pointer(&self->opening));
+    if (self->opening_other)
+        psc_open_abandon(g_steal_pointer(&self->opening_other));
+    g_clear_pointer(&self->other_path, g_free);
     psc_window_stop_run(self);
     g_clear_object(&self->recent_menu);
     g_clear_object(&self->ws);
@@ -518,9 +534,14 @@ static void psc_window_init(PscWindow *self)
     gtk_stack_add_named(GTK_STACK(self->stack), self->empty, "empty");
     gtk_stack_add_named(GTK_STACK(self->stack), document_page_new(self), "document");
     gtk_widget_set_vexpand(self->stack, TRUE);
-    gtk_box_append(GTK_BOX(box), self->context);
+    psc_window_add_pages(self);
+    self->context_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0); /* hidden with the timeline, whatever is in them */
+    self->banner_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    gtk_box_append(GTK_BOX(self->context_box), self->context);
+    gtk_box_append(GTK_BOX(self->banner_box), self->banner);
+    gtk_box_append(GTK_BOX(box), self->context_box);
     gtk_box_append(GTK_BOX(box), progress_new(self));
-    gtk_box_append(GTK_BOX(box), self->banner);
+    gtk_box_append(GTK_BOX(box), self->banner_box);
     gtk_box_append(GTK_BOX(box), self->stack);
     gtk_box_append(GTK_BOX(box), status_new(self));
     gtk_window_set_child(GTK_WINDOW(self), box);

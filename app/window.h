@@ -19,5 +19,7 @@ G_DECLARE_FINAL_TYPE(PscWindow, psc_window, PSC, WINDOW, GtkApplicationWindow)
 
 PscWindow *psc_window_new(PscApplication *application);
 void psc_window_open(PscWindow *self, GFile *file);
+/* Both in this window, side by side: `planscope A B`. */
+void psc_window_open_pair(PscWindow *self, GFile *a, GFile *b);
 
 #endif

@@ -4,11 +4,11 @@
 
 struct _PscContest {
     GObject parent_instance;
-    PscWorkspace *ws;       /* borrowed: it owns us */
+    PscWorkspace *ws;       /* a weak pointer: it owns us, but a worker may still hold us when it is gone */
     PscStudy *study;        /* the one that the entrants are of; a reference, or NULL */
     GPtrArray *entrants;    /* of PscEntrant */
     char *picked;           /* by name: it stays when the order changes */
-    guint wanted, request;
+    guint wanted, request, serial;
     gboolean running;
 };
 
@@ -26,6 +26,7 @@ static void free_entrant(gpointer data)
 
 static void emit(PscContest *self)
 {
+    self->serial++;
     g_signal_emit(self, changed_signal, 0);
 }
 
@@ -118,7 +119,7 @@ static void run_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
 {
     PscContest *self = PSC_CONTEST(source);
     struct run *run = g_task_get_task_data(G_TASK(result));
-    if (run->request != self->request)
+    if (run->request != self->request || !self->ws)
         return;
     for (guint i = 0; i < self->entrants->len; i++) {
         PscEntrant *e = g_ptr_array_index(self->entrants, i);
@@ -194,7 +195,7 @@ static void workspace_cb(PscContest *self, guint what)
     if (what & PSC_CHANGED_DOCUMENT)
         g_clear_pointer(&self->picked, g_free);
     if (self->study && study && self->wanted && same_contest(self->study, study))
-        emit(self);
+        g_signal_emit(self, changed_signal, 0); /* only whose the document is */
     else if (self->study || self->wanted)
         restart(self);
 }
@@ -204,6 +205,11 @@ static void workspace_cb(PscContest *self, guint what)
 gboolean psc_contest_running(PscContest *self)
 {
     return self->running;
+}
+
+guint psc_contest_serial(PscContest *self)
+{
+    return self->serial;
 }
 
 guint psc_contest_n(PscContest *self)
@@ -247,7 +253,7 @@ void psc_contest_pick(PscContest *self, guint i)
         return;
     g_free(self->picked);
     self->picked = g_strdup(e->name);
-    emit(self);
+    g_signal_emit(self, changed_signal, 0);
 }
 
 guint psc_contest_best(PscContest *self)
@@ -294,6 +300,7 @@ void psc_contest_want(PscContest *self, gboolean wanted)
 static void psc_contest_finalize(GObject *object)
 {
     PscContest *self = PSC_CONTEST(object);
+    g_clear_weak_pointer(&self->ws);
     g_ptr_array_unref(self->entrants);
     g_clear_pointer(&self->study, psc_study_unref);
     g_free(self->picked);
@@ -316,7 +323,7 @@ PscContest *psc_contest_of(PscWorkspace *ws)
     PscContest *self = g_object_get_data(G_OBJECT(ws), "psc-contest");
     if (!self) {
         self = g_object_new(PSC_TYPE_CONTEST, NULL);
-        self->ws = ws;
+        g_set_weak_pointer(&self->ws, ws);
         g_signal_connect_object(ws, "changed", G_CALLBACK(workspace_cb), self, G_CONNECT_SWAPPED);
         g_object_set_data_full(G_OBJECT(ws), "psc-contest", self, g_object_unref);
     }

@@ -32,6 +32,7 @@ G_DECLARE_FINAL_TYPE(PscContest, psc_contest, PSC, CONTEST, GObject)
 PscContest *psc_contest_of(PscWorkspace *ws); /* borrowed: lives as long as the workspace */
 void psc_contest_want(PscContest *self, gboolean wanted); /* counted: each TRUE needs its FALSE */
 gboolean psc_contest_running(PscContest *self);
+guint psc_contest_serial(PscContest *self);                  /* counts up when entrants or their order change: not when one is picked */
 
 guint psc_contest_n(PscContest *self);                       /* all, those not there yet at the end */
 const PscEntrant *psc_contest_at(PscContest *self, guint i); /* valid until "changed" */

@@ -58,6 +58,8 @@ const PscKey psc_keys[] = {
     {"Window", "Save the plan", "win.export-plan", {"<Control><Shift>e"}, TRUE},
     {"Window", "Find in ops and buffers", "win.find", {"<Control>f"}, TRUE},
     {"Window", "Plan options", "win.plan-options", {"<Control>p"}, TRUE},
+    {"Window", "Compare planners, and back", "win.compare", {"<Control><Shift>p"}, TRUE},
+    {"Window", "Side by side with the picked planner, else another file", "win.diff-planner", {"<Control>d"}, TRUE},
     {"Window", "Show or hide the lists", "win.lists", {"F9"}, TRUE},
     {"Window", "Show or hide the inspector", "win.inspector", {"<Control>F9"}, TRUE},
     {"Window", "Open or close the drawer", "win.drawer", {"<Control>j"}, TRUE},

@@ -197,13 +197,19 @@ static void shown_cb(PscPlanMenu *self, GParamSpec *property G_GNUC_UNUSED, GtkW
         return;
     self->wanted = shown;
     psc_contest_want(self->contest, shown);
-    for (int i = 0; shown; i++) { /* the keys begin at the planner in use */
+    GtkListBoxRow *first = NULL;
+    for (int i = 0; shown; i++) { /* the keys begin at the planner in use, else at the first that can */
         GtkListBoxRow *row = gtk_list_box_get_row_at_index(GTK_LIST_BOX(self->planners), i);
-        if (!row || planner_of(row) == planner_now(self)) {
-            gtk_list_box_select_row(GTK_LIST_BOX(self->planners), row);
-            gtk_widget_grab_focus(row ? GTK_WIDGET(row) : self->planners);
+        if (!row)
             break;
-        }
+        if (planner_of(row) == planner_now(self) || (!first && gtk_widget_get_visible(GTK_WIDGET(row))))
+            first = row;
+        if (planner_of(row) == planner_now(self))
+            break;
+    }
+    if (first) {
+        gtk_list_box_select_row(GTK_LIST_BOX(self->planners), first);
+        gtk_widget_grab_focus(GTK_WIDGET(first));
     }
 }
 

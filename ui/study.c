@@ -50,6 +50,9 @@ static char *plan_words(const PscStudy *study)
         return g_strdup("No plan");
     if (!plan && study->phase.expression)
         return g_strdup_printf("Candela \u00b7 %s", psc_generation_name(study->phase.expression->plan->options.generation));
+    if (!plan && study->analysis->packed)
+        return strcmp(study->analysis->packer, "the file") == 0 ? g_strdup("Offsets of the file")
+                                                                : g_strdup_printf("Packed · %s", study->analysis->packer);
     if (!plan)
         return g_strdup("Events of the file");
     if (strcmp(plan->planner, "foreign") == 0)

@@ -1,6 +1,7 @@
 #include "ui/table-cell.h"
 
 #include "ui/access.h"
+#include "ui/draw/plan-map.h"
 #include "ui/palette.h"
 
 #define BAR 30
@@ -9,8 +10,8 @@
 struct _PscTableCell {
     GtkWidget parent_instance;
     GtkWidget *text;
-    gboolean has_bar;
-    double part;
+    gboolean has_bar, wide;
+    double part, mark;
     guint colour;
     const char *style;
 };
@@ -39,7 +40,12 @@ static void psc_table_cell_size_allocate(GtkWidget *widget, int width, int heigh
 static void psc_table_cell_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
     PscTableCell *self = PSC_TABLE_CELL(widget);
-    if (self->has_bar && self->part >= 0) {
+    if (self->wide && self->part >= 0) {
+        int width = gtk_widget_get_width(widget), tall = gtk_widget_get_height(widget);
+        cairo_t *cr = gtk_snapshot_append_cairo(snapshot, &GRAPHENE_RECT_INIT(0, 0, (float)width, (float)tall));
+        psc_plan_bar_paint(cr, psc_palette_get(psc_ui_is_dark()), self->part, self->mark, width, tall);
+        cairo_destroy(cr);
+    } else if (self->has_bar && self->part >= 0) {
         float height = (float)gtk_widget_get_height(widget);
         float w = (float)MAX(2, BAR * MIN(self->part, 1.0)), h = 9;
         GdkRGBA colour = psc_ui_colour(self->colour);
@@ -104,4 +110,11 @@ void psc_table_cell_set(PscTableCell *self, const char *text, double part, guint
         self->colour = colour;
         gtk_widget_queue_draw(GTK_WIDGET(self));
     }
+}
+
+void psc_table_cell_set_wide(PscTableCell *self, double mark)
+{
+    self->wide = TRUE;
+    self->mark = mark;
+    gtk_widget_queue_draw(GTK_WIDGET(self));
 }

@@ -11,4 +11,7 @@ GtkWidget *psc_table_cell_new(gboolean has_bar, gboolean right);
 /* part < 0: no bar; colour is an enum psc_colour; style may be NULL. */
 void psc_table_cell_set(PscTableCell *self, const char *text, double part, guint colour, const char *style);
 
+/* The bar takes the whole cell; a dashed line stands at `mark` of it (0: none). */
+void psc_table_cell_set_wide(PscTableCell *self, double mark);
+
 #endif

@@ -120,6 +120,8 @@ static void update_cell(PscTable *self, const PscColumn *column, GtkListItem *it
     double part = column->bar ? column->bar(self->ws, row->index, &colour) : -1;
     const char *style = column->style ? column->style(self->ws, row->index) : NULL;
     psc_table_cell_set(PSC_TABLE_CELL(cell), psc_text_str(&text), part, colour, style);
+    if (column->mark)
+        psc_table_cell_set_wide(PSC_TABLE_CELL(cell), column->mark(self->ws, row->index));
     GtkWidget *place = gtk_widget_get_parent(cell), *line = place ? gtk_widget_get_parent(place) : NULL;
     if (column->names_row && line)
         psc_ui_name(line, psc_text_str(&text));
@@ -286,6 +288,13 @@ void psc_table_set_filter(PscTable *self, const char *text)
     psc_filter_free(self->filter);
     self->filter = psc_filter_new(text);
     psc_table_reload(self);
+}
+
+void psc_table_focus(PscTable *self)
+{
+    for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
+        if (GTK_IS_LIST_VIEW(child))
+            gtk_widget_grab_focus(child);
 }
 
 guint psc_table_n(PscTable *self)

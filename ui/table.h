@@ -29,6 +29,7 @@ typedef struct {
     void (*text)(PscWorkspace *ws, uint32_t row, struct psc_text *out);
     int (*compare)(PscWorkspace *ws, uint32_t a, uint32_t b); /* NULL: by row number */
     double (*bar)(PscWorkspace *ws, uint32_t row, guint *ret_colour); /* part of a full bar, < 0 none; enum psc_colour */
+    double (*mark)(PscWorkspace *ws, uint32_t row); /* the bar is as wide as the column, with a dashed line at this part of it */
     const char *(*style)(PscWorkspace *ws, uint32_t row);     /* a style class of planscope.css, or NULL */
 } PscColumn;
 
@@ -51,6 +52,7 @@ void psc_table_reload(PscTable *self);
 void psc_table_refresh(PscTable *self);
 void psc_table_show_selected(PscTable *self); /* and scrolls to it */
 void psc_table_set_filter(PscTable *self, const char *text);
+void psc_table_focus(PscTable *self);         /* its rows take the keys, the selected one first */
 guint psc_table_n(PscTable *self); /* rows shown */
 
 #endif

@@ -37,7 +37,7 @@ PscBase *psc_base_new(PscPicture *picture, const struct psc_view *view, struct p
 gboolean psc_base_same_view(const struct psc_view *a, const struct psc_view *b)
 {
     return a->mode == b->mode && a->height == b->height && a->colour == b->colour && a->lo == b->lo &&
-           a->hi == b->hi && a->y == b->y && a->y_zoom == b->y_zoom && a->width == b->width &&
+           a->hi == b->hi && a->y == b->y && a->y_zoom == b->y_zoom && a->px_a_byte == b->px_a_byte && a->width == b->width &&
            a->height_px == b->height_px && a->scale == b->scale && a->dark == b->dark && a->fold == b->fold &&
            a->fold_lo == b->fold_lo && a->fold_hi == b->fold_hi && a->finding == b->finding && a->ghosts == b->ghosts;
 }

@@ -45,12 +45,26 @@ struct _PscTimeline {
     PscDrag drag;
     double drag_x0, drag_x1, drag_y; /* range and scroll when the drag began */
     double pinch_x0, pinch_x1;
+    /* beside another one: timeline-beside.c */
+    PscTimeline *peer;      /* a weak pointer; scrolls and zooms along */
+    uint64_t full;          /* bytes that fill the lanes, the same on both sides; 0: what there is */
+    gboolean hide_overview, hide_usage, following;
+    uint8_t *marks;         /* PscTimelineMark by tenancy, owned; NULL: none */
+    uint32_t mark_n;
+    GskRenderNode *mark_node; /* of marks over mark_base */
+    const PscBase *mark_base; /* compared only */
 };
 
 double psc_timeline_max_scroll(PscTimeline *self);
 void psc_timeline_set_scroll(PscTimeline *self, double y);
 void psc_timeline_zoom_at(PscTimeline *self, double px, double factor);
 void psc_timeline_zoom_rows_at(PscTimeline *self, double py, double factor);
+
+/* timeline-beside.c */
+void psc_timeline_dress(PscTimeline *self, struct psc_view *view); /* what is hidden, how high */
+void psc_timeline_lead_peer(PscTimeline *self);                    /* after scroll or zoom of the rows */
+void psc_timeline_snapshot_marks(PscTimeline *self, GtkSnapshot *snapshot);
+void psc_timeline_drop_beside(PscTimeline *self);
 
 void psc_timeline_add_controllers(PscTimeline *self); /* timeline-input.c */
 void psc_timeline_hide_card(PscTimeline *self);

@@ -41,6 +41,7 @@ void psc_timeline_get_view(PscTimeline *self, struct psc_view *ret)
     view.position = psc_workspace_cursor(self->ws);
     view.selected = t ? (uint32_t)(t - picture->study->analysis->history->tenancies) : PSC_NONE;
     view.hovered = self->hovered;
+    psc_timeline_dress(self, &view);
     view.finding = selection.finding >= 0 ? (uint32_t)selection.finding : PSC_NONE;
     *ret = view;
 }
@@ -60,6 +61,7 @@ void psc_timeline_set_scroll(PscTimeline *self, double y)
         return;
     self->y = y;
     gtk_widget_queue_draw(GTK_WIDGET(self));
+    psc_timeline_lead_peer(self);
 }
 
 /* ---- the base picture ------------------------------------------------------------------------- */
@@ -69,6 +71,7 @@ static void adopt_base(PscTimeline *self, PscBase *base)
     psc_base_free(self->base);
     g_clear_pointer(&self->node, gsk_render_node_unref);
     self->base = base;
+    self->mark_base = NULL;
     if (base->failed)
         return;
     self->node = gsk_cairo_node_new(
@@ -262,6 +265,7 @@ static void psc_timeline_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_snapshot_push_clip(snapshot, &GRAPHENE_RECT_INIT(0, 0, (float)view.width, (float)view.height_px));
     if (right) {
         gtk_snapshot_append_node(snapshot, self->node);
+        psc_timeline_snapshot_marks(self, snapshot);
         snapshot_overlay(self, snapshot, &view);
     } else {
         snapshot_stale(self, snapshot, &view);
@@ -320,6 +324,7 @@ void psc_timeline_zoom_rows_at(PscTimeline *self, double py, double factor)
     double content = (self->y + inside) * self->y_zoom / before;
     self->y = fmax(0, floor(content - inside)); /* its upper end is seen to when the layout is known */
     gtk_widget_queue_draw(GTK_WIDGET(self));
+    psc_timeline_lead_peer(self);
 }
 
 void psc_timeline_zoom_rows(PscTimeline *self, double factor)
@@ -334,6 +339,7 @@ void psc_timeline_reset_rows(PscTimeline *self)
     self->y = 0;
     fold_when_settled(self);
     gtk_widget_queue_draw(GTK_WIDGET(self));
+    psc_timeline_lead_peer(self);
 }
 
 /* The positions of what is selected: a bar, a finding, all bars of a buffer; else the cursor. */
@@ -427,6 +433,7 @@ static void changed_cb(PscTimeline *self, guint what)
 static void dark_cb(PscTimeline *self)
 {
     drop_nodes(self);
+    self->mark_base = NULL;
     gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
@@ -467,6 +474,7 @@ static void psc_timeline_finalize(GObject *object)
 {
     PscTimeline *self = PSC_TIMELINE(object);
     drop_nodes(self);
+    psc_timeline_drop_beside(self);
     psc_overlay_release(&self->overlay);
     g_clear_pointer(&self->node, gsk_render_node_unref);
     psc_base_free(self->base);

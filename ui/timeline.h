@@ -29,4 +29,14 @@ void psc_timeline_fit_selection(PscTimeline *self);            /* first centres,
 /* What is shown now, for a picture of it; only while there is something to draw. */
 void psc_timeline_get_view(PscTimeline *self, struct psc_view *ret);
 
+/* Two timelines one above the other: `b` scrolls and zooms with `a` and the other way round. The axes of their workspaces
+ * are the caller's business. With the same number of bytes given to both, and both in map mode, a byte is as high here as there: so
+ * many fill a timeline (0: each fills its own). */
+void psc_timeline_lock(PscTimeline *a, PscTimeline *b);
+void psc_timeline_set_full(PscTimeline *self, uint64_t bytes);
+void psc_timeline_hide_parts(PscTimeline *self, gboolean overview, gboolean usage);
+/* Signs on bars: a hollow corner, a filled one, a frame; one byte a tenancy, copied. NULL: none. */
+typedef enum { PSC_TIMELINE_PLAIN, PSC_TIMELINE_DIFFERS, PSC_TIMELINE_EXPLAINS, PSC_TIMELINE_ALONE } PscTimelineMark;
+void psc_timeline_set_marks(PscTimeline *self, const uint8_t *marks, uint32_t n);
+
 #endif

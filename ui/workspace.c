@@ -184,7 +184,7 @@ static void drop_document(PscWorkspace *self)
     self->phase = 0;
 }
 
-void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title)
+static void show_document(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title)
 {
     drop_document(self);
     self->document = document;
@@ -206,8 +206,19 @@ void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *loo
     self->y_mode = foreign_values && self->selection.finding < 0 ? PSC_VIEW_ROWS : PSC_VIEW_MAP;
     if ((self->look.study->tale || self->look.study->axis) && self->selection.finding < 0) /* what there is to see is how it came so */
         self->y_mode = PSC_VIEW_PANEL;
-    self->scanning = document->doc->steps.scan != NULL;
     self->scan_fraction = 0;
+}
+
+void psc_workspace_adopt_beside(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title)
+{
+    show_document(self, document, look, title);
+    psc_workspace_emit(self, PSC_CHANGED_ALL);
+}
+
+void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title)
+{
+    show_document(self, document, look, title);
+    self->scanning = document->doc->steps.scan != NULL;
     psc_workspace_emit(self, PSC_CHANGED_ALL);
     psc_workspace_kv_walk_when_ready(self);
     if (self->scanning)

@@ -47,6 +47,9 @@ PscWorkspace *psc_workspace_new(void);
 /* Shows a document. It and the look at one of its phases are taken; the first view is the first finding with
  * 20 ops of context, else the whole run. */
 void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title);
+/* The same for a second workspace of a document that another one shows: nothing is read ahead or scanned here, the other
+ * one does that; only while that one does not scan. */
+void psc_workspace_adopt_beside(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title);
 void psc_workspace_close(PscWorkspace *self);
 
 PscDocument *psc_workspace_document(PscWorkspace *self); /* NULL when empty */

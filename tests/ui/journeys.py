@@ -9,7 +9,7 @@ import tempfile
 
 import pyatspi
 
-from driver import Failed, Suite, Window, main, wait, walk
+from driver import Failed, Suite, Window, main, wait, walk, walk
 
 PROGRAM = sys.argv[1]
 SOURCE = os.environ.get('PSC_SOURCE_ROOT') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -176,6 +176,105 @@ def a_fault_in_the_plan_menu_plans_again_and_shows_the_clobber():
         w.says('Clobber 1 of 1')
         w.says('WHAT WAS BELIEVED')
         w.keys('Escape')
+
+
+@suite.journey
+def the_plan_menu_lists_the_planners_with_their_bytes_and_plans_with_one_by_keyboard():
+    with window(METAL) as w:
+        w.says('350 of 368 recorded values')
+        w.keys('ctrl+p')
+        w.says('597 KiB   1.000 \u00d7 bound')
+        w.says('889 KiB   1.489 \u00d7 bound')
+        focus = wait('the focus on the planner in use', lambda: (w.focused() or w.root).name.startswith('pool, in use') and w.focused())
+        expect('it is a row', focus.getRoleName(), 'list item')
+        w.keys('Down', 'Down', 'Return')
+        w.says('Best-fit')
+        w.says('offsets in one arena a backend')
+        w.keys('Escape')
+
+
+@suite.journey
+def a_list_of_boxes_is_packed_again_from_the_plan_menu():
+    boxes = os.path.join(os.environ['HOME'], 'boxes.csv')
+    with open(boxes, 'w') as file:
+        file.write('id,lower,upper,size\n' + ''.join(f'b{i},{i},{i + 2 + i % 3},{64 * (1 + i * 7 % 5)}\n' for i in range(30)))
+    with window(boxes) as w:
+        w.says('Packed \u00b7')
+        w.keys('ctrl+p')
+        wait('the planners of boxes', lambda: w.find('list item', contains='linear-scan') and not w.find('list item', contains='candela'))
+        w.keys('Down', 'Return')
+        w.says('Packed here: ')
+        w.keys('Escape')
+
+
+@suite.journey
+def all_planners_stand_side_by_side_and_one_of_them_is_taken():
+    with window(METAL) as w:
+        w.says('350 of 368 recorded values')
+        w.keys('ctrl+shift+p')
+        w.says('Compare planners')
+        w.says('Compare: 9 of 9 planners;  the best reserves 597 KiB')
+        w.silent('350 of 368 recorded values')  # what is behind the page is not read out
+        w.says('pool \u2192 greedy-breadth')
+        w.says('greedy-breadth saves 298,988 bytes (33 %): 280,576 of holes, 18,412 of padding.')
+        wait('nine maps', lambda: len([n for n in walk(w.root, True) if n.name.startswith('Map of ')]) == 9)
+        w.keys('Down', 'Down')
+        w.says('pool \u2192 optimal')
+        w.says('It meets the bound')
+        w.keys('Return')
+        w.says("this document's plan 597 KiB (1.000 \u00d7 bound)")
+        w.keys('Escape')
+        w.says('Optimal')
+        w.says('350 of 368 recorded values')
+
+
+@suite.journey
+def two_plans_stand_locked_together_with_what_differs_and_why():
+    with window(METAL) as w:
+        w.says('350 of 368 recorded values')
+        w.keys('ctrl+shift+p')
+        w.says('Compare: 9 of 9 planners')
+        w.keys('ctrl+d')
+        w.says('488 values on both sides: 365 moved, 73 in place otherwise.')
+        w.says('Reserved are 298,988 bytes less')
+        maps = [w.get('image', 'Memory timeline of A'), w.get('image', 'Memory timeline of B')]
+        def both(text):
+            for m in maps:
+                m.clear_cache()
+            return all(text in m.description for m in maps)
+        w.keys('Down')
+        w.says('#3 attn_norm, layer 0: from b4 [0x0, +7.00 KiB) to arena.metal [0x0, +7.00 KiB).')
+        wait('both cursors at #3', lambda: both('#3 '))
+        w.keys('ctrl+Right')
+        wait('both cursors at #4', lambda: both('#4 '))
+        w.keys('Escape')
+        w.says('350 of 368 recorded values')
+
+
+@suite.journey
+def two_files_on_the_command_line_are_compared():
+    graphs = []
+    for tokens in ('30', '440'):
+        graphs.append(os.path.join(os.environ['HOME'], f'prefill-{tokens}.json'))
+        subprocess.run([CLI, 'export', '--preset', 'qwen2.5-0.5b', '--tokens', tokens, '--format', 'minfer-graph', '-o', graphs[-1]], check=True)
+    with window(*graphs) as w:
+        w.says('488 values on both sides: 379 grew.')
+        w.says('The peak rises by 25,403,600 bytes')
+        w.says('+7,976,960 bytes  #15 ffn_gate, layer 0: larger')
+        w.says('B   prefill-440.json')
+        w.press('push button', 'Planners')
+        w.says('Compare: 9 of 9 planners')
+        w.keys('Escape')
+        w.at('Before the first op')
+
+
+@suite.journey
+def a_second_file_that_is_bad_is_told():
+    with tempfile.NamedTemporaryFile('w', suffix='.json', dir=os.environ['HOME'], delete=False) as bad:
+        bad.write('{"format": "minfer-trace", "version": 5, "phases": []}')
+    with window(METAL, bad.name) as w:
+        w.says('could not be opened')
+        w.says('350 of 368 recorded values')
 
 
 @suite.journey

@@ -77,7 +77,7 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
     const struct psc_buffer *buffer = &s->source.story->buffers[row->buffer];
     enum psc_lane_kind kind = s->lanes[row->lane].kind;
     float height = p->y1 - p->y0, left = l->frame.gutter_x + 8, right = l->frame.data_x - 8;
-    if (p->compact || height < 9)
+    if (p->compact || height < (l->view.px_a_byte > 0 ? 12 : 9))
         return;
     bool two = height >= 30 && kind == PSC_LANE_POOL;
     float y = two ? p->y0 + 11 : (p->y0 + p->y1) / 2;

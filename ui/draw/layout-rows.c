@@ -262,6 +262,11 @@ static void row_marks_of(struct psc_layout *l, const struct psc_track *track, ui
             if (last->kind == PSC_MARK_READ && kind == PSC_MARK_WRITE && !kv && before->lo < e->hi && e->lo < before->hi) {
                 last->kind = PSC_MARK_READWRITE;
                 last->y = (track->y0 + track->y1) / 2;
+                if (l->scene->rows[track->row].packed) { /* of the bar: the row has many above one another */
+                    float top, low, foot;
+                    psc_track_band(l, track, e->lo, e->hi, &top, &low, &foot);
+                    last->y = (top + low) / 2;
+                }
                 last->event = h->accesses[i];
                 continue;
             }

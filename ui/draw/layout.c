@@ -252,6 +252,18 @@ static bool is_open_pool(const struct psc_layout *l, const struct psc_track *p)
     return p->kind == PSC_TRACK_ROW && l->scene->lanes[l->scene->rows[p->row].lane].kind == PSC_LANE_POOL;
 }
 
+/* As high as their bytes, whatever room there is; rows of a few px have no marks and no labels. */
+static void exact_heights(struct psc_layout *l)
+{
+    for (size_t i = 0; i < l->track_n; i++) {
+        struct psc_track *p = &l->tracks[i];
+        if (!is_open_pool(l, p))
+            continue;
+        double h = (double)l->scene->rows[p->row].bytes * l->view.px_a_byte * l->view.y_zoom;
+        p->y1 = (float)fmax(2, floor(h + 0.5));
+    }
+}
+
 /* Shares `room` px among the pool rows: proportional to their weight, none under `least` or over `most`. */
 static void pool_heights(struct psc_layout *l, double room)
 {
@@ -364,7 +376,10 @@ static void make_tracks(struct psc_layout *l)
     double room = l->frame.lanes.y1 - l->frame.lanes.y0, y = 0;
     for (size_t i = 0; i < l->track_n; i++)
         room -= l->tracks[i].y1;
-    pool_heights(l, room);
+    if (l->view.px_a_byte > 0 && l->view.mode == PSC_VIEW_MAP)
+        exact_heights(l);
+    else
+        pool_heights(l, room);
     for (size_t i = 0; i < l->track_n; i++)
         y += l->tracks[i].y1;
     l->frame.content = (float)y;

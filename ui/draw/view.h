@@ -30,6 +30,8 @@ struct psc_view {
     enum psc_view_colour colour;
     double lo, hi;          /* positions shown, -1 .. n + 1 */
     double y, y_zoom;       /* px scrolled down inside the lanes; factor on all row heights, 1 = fits */
+    double px_a_byte;       /* map mode: exactly so high is a byte, before y_zoom, so that two pictures can be compared; 0: the rows
+                               share the height */
     double width, height_px;/* of the whole picture, device-independent px */
     double scale;           /* device px a unit: 1, 2 ... */
     bool dark;
