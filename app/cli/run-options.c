@@ -223,7 +223,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--snapshot", "on|off", RUN, set_snapshot, "on or off",
      "copy operands that an op overwrites, as the engine's cpu; off: as a GPU; default on"},
     {"--replay", "on|off", RUN | BENCH, set_replay, "on or off",
-     "record splits in their third run and replay them, where it can; default off, bench: on"},
+     "record splits in their third run, replay them after; default off, bench: on"},
     {"--fuse-qkv", NULL, RUN | BENCH, set_fuse_qkv, NULL, "fuse q, k and v in decode, also where it is not the default"},
     {"--fuse-ffn", NULL, RUN | BENCH, set_fuse_ffn, NULL, "fuse gate and up in decode, also where it is not the default"},
     {"--seed", "S", RUN, set_seed, "a number", "of the sampler; default 0"},
