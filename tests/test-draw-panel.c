@@ -114,7 +114,7 @@ static void test_words(void)
     g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x97 no"), ==, 3);
     g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x93 yes"), ==, 1);
     g_assert_cmpuint(labels_with(&s.panel, "in place over k, on the right"), ==, 1);
-    g_assert_cmpuint(labels_with(&s.panel, "is yielded now"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "is listed now"), ==, 1);
     show(&s, 0, 740, 450, 1, false);
     g_assert_cmpuint(labels_with(&s.panel, "Empty: up to here"), ==, 1);
     g_assert_cmpuint(s.panel.arrow_n, ==, 0);

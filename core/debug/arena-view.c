@@ -14,14 +14,20 @@ enum psc_status psc_arena_axis_new(struct psc_arena *arena, const struct psc_are
         if (s->events[i].kind == PSC_EV_ALLOC && s->events[i].run >= n)
             n = s->events[i].run + 1u;
     int32_t *run_at = psc_arena_alloc(arena, n, sizeof *run_at);
-    if (!axis || !run_at)
+    uint64_t *top = psc_arena_alloc0(arena, s->arena_n, sizeof *top);
+    if (!axis || !run_at || !top)
         return psc_fail_nomem(reterr);
+    for (uint32_t i = 0; i < track->point_n; i++) {
+        const struct psc_arena_figures *f = &track->points[i].figures;
+        if (f->live_capacity + f->retained > top[track->points[i].home])
+            top[track->points[i].home] = f->live_capacity + f->retained;
+    }
     for (uint32_t r = 0; r < n; r++)
         run_at[r] = -1;
     for (uint32_t i = s->event_n; i-- > 0;)
         if (s->events[i].run < n)
             run_at[s->events[i].run] = s->events[i].position;
-    *axis = (struct psc_arena_axis){track, run_at, n, s->position_n};
+    *axis = (struct psc_arena_axis){track, run_at, top, n, s->position_n};
     *ret = axis;
     return PSC_OK;
 }
@@ -140,6 +146,17 @@ static bool put_home(struct making *m, struct psc_arena_home_view *h, uint32_t k
     return touched && put_buckets(m, h, &m->before->homes[k]) && put_queue(m, h, &m->before->homes[k]);
 }
 
+/* "alloc C: 48 B from exec; a free block of 64 B again. A note." is cut at the first "; " or ". "; the note follows the words. */
+static bool put_title(struct making *m, const char *title, const char **ret_note)
+{
+    const char *end = title, *note = strstr(title, ". ");
+    while (*end && strncmp(end, "; ", 2) && strncmp(end, ". ", 2))
+        end++;
+    m->v->title = psc_arena_strndup(m->arena, title, (size_t)(end - title));
+    *ret_note = note ? note + 2 : "";
+    return m->v->title != NULL;
+}
+
 enum psc_status psc_arena_view_at(struct psc_arena *arena, const struct psc_arena_axis *axis, int32_t position,
                                   struct psc_arena_view **ret, struct psc_error *reterr)
 {
@@ -155,7 +172,6 @@ enum psc_status psc_arena_view_at(struct psc_arena *arena, const struct psc_aren
     v->position_n = axis->position_n;
     v->from = v->position < 0 ? 0 : psc_arena_track_upto(t, v->position - 1);
     v->to = psc_arena_track_upto(t, v->position);
-    v->title = t->story->titles && v->position >= 0 && v->position < n ? t->story->titles[v->position] : "";
     enum psc_status status = psc_arena_track_look(t, arena, v->to, &v->look, reterr);
     if (!status)
         status = psc_arena_track_look(t, arena, v->from, &before, reterr);
@@ -163,13 +179,15 @@ enum psc_status psc_arena_view_at(struct psc_arena *arena, const struct psc_aren
         return status;
     struct psc_arena_home_view *homes = psc_arena_alloc0(arena, v->look.home_n, sizeof *homes);
     struct making m = {arena, v, &before};
-    bool fine = homes != NULL;
+    const char *note;
+    bool fine = homes && put_title(&m, t->story->titles && v->position >= 0 && v->position < n ? t->story->titles[v->position] : "", &note);
     for (uint32_t k = 0; fine && k < v->look.home_n; k++)
         fine = put_home(&m, &homes[k], k);
     if (fine) {
         v->homes = homes;
         follow_events(&m, homes);
         psc_explain_arena_words(&words, v);
+        psc_text_add(&words, note);
         v->words = words.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&words));
         fine = v->words != NULL;
     }

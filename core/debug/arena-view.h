@@ -18,6 +18,7 @@
 struct psc_arena_axis {
     const struct psc_arena_track *track;
     const int32_t *run_at;    /* [run_n]: first position of each run */
+    const uint64_t *top;      /* [arena_n]: live, slack and kept-free bytes together, at most at any time */
     uint32_t run_n, position_n;
 };
 enum psc_status psc_arena_axis_new(struct psc_arena *arena, const struct psc_arena_track *track, struct psc_arena_axis **ret,
@@ -47,8 +48,8 @@ struct psc_arena_view {
     struct psc_arena_look look;
     const struct psc_arena_home_view *homes; /* [look.home_n] */
     uint32_t from, to;        /* events of this position */
-    const char *title;        /* what the story says of the position, "" */
-    const char *words;        /* why */
+    const char *title;        /* what the story says of the position, its beginning: "alloc C: 48 B from exec"; "" */
+    const char *words;        /* why, and what the story notes beside it */
 };
 enum psc_status psc_arena_view_at(struct psc_arena *arena, const struct psc_arena_axis *axis, int32_t position,
                                   struct psc_arena_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;

@@ -48,7 +48,7 @@ struct psc_candela_moved { const char *name; enum psc_sort_move move; };
 struct psc_candela_arrow { /* an entry of the alias map */
     const char *node, *owner;
     const char *before;    /* the owner until this position, when the arrow swings here; else NULL */
-    const char *promise;   /* "same bytes", "packed", "packed, kept by a cache" */
+    const char *promise;   /* "same bytes", "packed", "packed, cached" */
     uint8_t tag;           /* enum psc_tag */
     bool fresh;            /* made or moved at this position */
     bool was_itself;       /* fresh, and the node has a step: it stood for itself before */

@@ -12,8 +12,8 @@ static void say_bytes(struct psc_text *out, uint64_t bytes)
 const char *psc_invariant_short(unsigned invariant)
 {
     static const char *const texts[PSC_INVARIANT_N] = {
-        "sums right", "one arena a block", "one owner a block", "free = held by nobody", "clear spares lent ones",
-        "lent bytes stay", "borrowed: never free", "handing over copies 0"};
+        "sums right", "a block: one arena", "a block: one owner", "free: held by nobody", "clear spares lent ones",
+        "lent ones are left alone", "borrowed: never free", "handing over: no copy"};
     return invariant < PSC_INVARIANT_N ? texts[invariant] : "";
 }
 
@@ -113,8 +113,9 @@ void psc_explain_arena_words(struct psc_text *out, const struct psc_arena_view *
     const struct psc_story *s = v->axis->track->story;
     uint32_t said = 0;
     if (v->position < 0) {
-        psc_text_addf(out, "%u arena%s, empty. Blocks that are given back are kept and used again; step on to see which.", v->look.home_n,
-                      v->look.home_n == 1 ? "" : "s");
+        psc_text_addf(out, "%u arena%s, empty. Each has slots for blocks of memory: who gives a block back leaves it in its slot, free, until "
+                      "somebody asks for no more than it holds. Values inside a run come from exec, what enters or leaves it from io. "
+                      "Step on with the right arrow key.", v->look.home_n, v->look.home_n == 1 ? "" : "s");
         return;
     }
     for (uint32_t k = 0; k < v->look.home_n; k++)

@@ -38,7 +38,7 @@ const char *psc_explain_candela_promise(enum psc_tag tag)
 {
     switch (tag) {
     case PSC_TAG_PACKED: return "packed";
-    case PSC_TAG_PACKED_CACHE: return "packed, kept by a cache";
+    case PSC_TAG_PACKED_CACHE: return "packed, cached";
     default: return "same values";
     }
 }
@@ -245,7 +245,8 @@ const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_
     bool inside = position >= 0 && position < (int32_t)t->plan->n;
     struct psc_text text = {0};
     if (position < 0) {
-        psc_text_addf(&text, "Nothing is planned yet. The sort begins at the result, %s, and goes down to what it needs.",
+        psc_text_addf(&text, "Nothing is planned yet. The sort begins at the result, %s, and goes down to what it needs; each node that is listed "
+                      "is planned at once. Step on with the right arrow key.",
                       name_of(t, t->kept->root));
     } else if (inside) {
         const struct psc_candela_step *step = &t->plan->steps[position];
@@ -276,7 +277,7 @@ static void say_stack(struct psc_text *out, const struct psc_candela_view *v)
         psc_text_add(out, " Sort stack from the top:");
     for (uint32_t i = 0; i < v->stack_n; i++)
         psc_text_addf(out, "%s %s (%s)", i ? "," : "", v->stack[i].name,
-                      v->stack[i].leaving ? "yielded now" : v->stack[i].entered ? "waits for what it needs" : "to be visited");
+                      v->stack[i].leaving ? "listed now" : v->stack[i].entered ? "waits for what it needs" : "to be visited");
     if (v->stack_n)
         psc_text_add(out, v->stack_all > v->stack_n ? " and more." : ".");
 }

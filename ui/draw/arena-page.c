@@ -31,8 +31,9 @@ static float put_words(struct psc_arena_page *g, float y)
     float w = (float)psc_text_width(&g->p->base, PSC_FONT_BASE, where);
     psc_panel_line(g->p, PSC_FONT_BASE, PSC_RIGHT, PSC_COL_DIM, where, g->w - EDGE - w - 1, g->w - EDGE, y + 12);
     psc_panel_line(g->p, PSC_FONT_BASE_BOLD, PSC_LEFT, PSC_COL_INK, title, EDGE, g->w - EDGE - w - 12, y + 12);
-    psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_INK, v->words, EDGE, g->w - EDGE, y + 22, LINE, 2);
-    return y + 22 + 2 * LINE + 4;
+    uint32_t lines = g->low ? 2 : 3;
+    psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_INK, v->words, EDGE, g->w - EDGE, y + 22, LINE, lines);
+    return y + 22 + (float)lines * LINE + 4;
 }
 
 /* ---- all runs on one axis --------------------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static float axis_x(const struct psc_arena_page *g, double position)
 /* Columns of equal figures are one fill; where there are more positions than pixels, one position for each pixel. */
 static void put_area(struct psc_arena_page *g, uint32_t home, float y0, float y1)
 {
-    double top = g->v->axis->track->top ? (double)g->v->axis->track->top : 1, step = fmax(1, (g->v->position_n + 2.0) / (g->w - 130.0));
+    double top = fmax((double)g->v->axis->top[home], 1), step = fmax(1, (g->v->position_n + 2.0) / (g->w - 130.0));
     float h = y1 - y0 - 2;
     for (double at = -1; at < g->v->position_n + 1.0; at += step) {
         const struct psc_arena_figures *f = figures_at(g->v, home, (int32_t)at);
@@ -109,7 +110,7 @@ static void put_now(struct psc_arena_page *g, float y0, float y1)
 float psc_arena_put_axis(struct psc_arena_page *g, float y)
 {
     float high = g->low ? 28 : 40, top;
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ALL RUNS", "solid: live; dots: slack; stripes: kept free; line: peak of live so far");
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ALL RUNS", "solid: live; dots: slack; stripes: kept free; line: peak of live so far; each arena on its own scale");
     top = y - 4;
     float bottom = top + 10 + (high + 4) * (float)g->v->look.home_n;
     for (uint32_t k = 0; k < g->v->look.home_n; k++) {

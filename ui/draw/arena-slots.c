@@ -177,7 +177,10 @@ static float put_buckets(struct psc_arena_page *g, const struct psc_arena_home_v
 
 static float put_queue(struct psc_arena_page *g, const struct psc_arena_home_view *h, float x0, float x1, float y)
 {
-    float x = x0 + psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, "out first", x0, x1, y + CHIP_H / 2) + 6;
+    float x = x0 + psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, h->queue_n ? "out first" : "nothing to evict", x0, x1,
+                                  y + CHIP_H / 2) + 6;
+    if (!h->queue_n)
+        return y + CHIP_H + 5;
     uint32_t shown = 0;
     psc_panel_arrow(g->p, x, y + CHIP_H / 2, x + 16, y + CHIP_H / 2, 1, PSC_COL_DIM, PSC_UNBROKEN);
     x += 22;

@@ -81,7 +81,7 @@ static void put_chip(struct page *g, uint32_t i, struct psc_area a)
     psc_panel_box(g->p, a, now ? PSC_COL_NOW : later ? PSC_COL_NONE : PSC_COL_ACT_FILL, PSC_COL_NONE);
     psc_panel_frame(g->p, a, 1, later ? PSC_COL_DIM : PSC_COL_ACT_EDGE, place->position < 0 ? PSC_DASH_IDLE : PSC_UNBROKEN);
     psc_panel_tip(g->p, a, place->position < 0 ? PSC_NO_POSITION : place->position,
-                  place->position < 0 ? "%s: yielded, but it gets no step: another stands for it, or a run brings it"
+                  place->position < 0 ? "%s: listed, but it gets no step: another stands for it, or a run brings it"
                                       : "%s: click to go to its position", place->name);
     psc_panel_line(g->p, now ? PSC_FONT_BASE_BOLD : PSC_FONT_BASE, PSC_CENTRE, ink, place->name, a.x0 + 3, a.x1 - 3, (a.y0 + a.y1) / 2);
     snprintf(number, sizeof number, place->position < 0 ? "no step" : "%d", place->position);
@@ -90,7 +90,7 @@ static void put_chip(struct page *g, uint32_t i, struct psc_area a)
 
 static float put_order(struct page *g, float y)
 {
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ORDER", "each node is yielded after what it needs; below it the number of its step");
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ORDER", "each node is listed after what it needs; below it the number of its step");
     float x = EDGE, right = g->w - EDGE - 60;
     uint32_t first = first_chip(g, right - EDGE - 30), i = first;
     if (first + g->v->order_before) {
@@ -119,7 +119,7 @@ static void put_frame(struct page *g, const struct psc_candela_frame *f, struct 
 {
     enum psc_colour fill = f->leaving ? PSC_COL_NOW : f->entered ? PSC_COL_ACT_FILL : PSC_COL_NONE;
     enum psc_colour ink = f->leaving ? PSC_COL_NOW_TEXT : f->entered ? PSC_COL_ACT_TEXT : PSC_COL_INK;
-    const char *state = f->leaving ? "is yielded now" : f->entered ? "waits for what it needs" : "to be visited";
+    const char *state = f->leaving ? "is listed now" : f->entered ? "waits for what it needs" : "to be visited";
     psc_panel_box(g->p, a, fill, PSC_COL_NONE);
     psc_panel_frame(g->p, a, 1, PSC_COL_ACT_EDGE, f->entered ? PSC_UNBROKEN : PSC_DASH_IDLE);
     float middle = (a.y0 + a.y1) / 2, split = a.x0 + (a.x1 - a.x0) * 0.42f;
@@ -130,7 +130,7 @@ static void put_frame(struct page *g, const struct psc_candela_frame *f, struct 
 
 static void put_moves(struct page *g, float x0, float x1, float y)
 {
-    static const char *const words[] = {"enter ", "yield ", "seen before: "};
+    static const char *const words[] = {"enter ", "list ", "seen before: "};
     struct psc_text text = {0};
     psc_text_add(&text, g->v->move_n ? "Since the last position: " : "");
     if (g->v->move_all > g->v->move_n)
@@ -160,7 +160,7 @@ static void put_stack(struct page *g, float x0, float x1, float y, uint32_t rows
         psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x0 + 8, x1, top + (float)n * g->row + 10);
     }
     if (!g->v->stack_all)
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, "empty: everything was yielded", x0, x1, y + (float)rows * g->row - 10);
+        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, "empty: everything is listed", x0, x1, y + (float)rows * g->row - 10);
     put_moves(g, x0, x1, y + (float)rows * g->row + 4);
 }
 
