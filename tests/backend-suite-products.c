@@ -76,9 +76,11 @@ static void test_types(void)
         product_case(type, 512, 31, 5, 0, true);
         product_case(type, 256, 64, 9, 32, false);
         product_case(type, 768, 300, 2, 0, false);
-        cases += 5;
+        product_case(type, 8448, 3, 2, 0, true);    /* more than a device takes at once of a row */
+        product_case(type, 512, 20, 40, 0, true);   /* more tokens than go one by one */
+        cases += 7;
     }
-    g_assert_cmpuint(cases, ==, 5 * PSC_W_OTHER);
+    g_assert_cmpuint(cases, ==, 7 * PSC_W_OTHER);
 }
 
 /* Plain numbers have rows of any length. */

@@ -1,4 +1,4 @@
-/* Random graphs with the real kernels of cpu and deferred: planned buffers, a fresh buffer for every value, one backend
+/* Random graphs with the real kernels of cpu, deferred and cuda-shim: planned buffers, a fresh buffer for every value, one backend
  * or several, snapshots or none, one thread or two: every value is the same, bit for bit. */
 #include "tests/runs.h"
 
@@ -105,15 +105,30 @@ static struct psc_graph *make(struct psc_arena *arena, uint64_t seed, uint32_t b
     return g;
 }
 
+/* The same graph with its second backend called otherwise. */
+static struct psc_graph *renamed(struct psc_arena *arena, const struct psc_graph *g, const char *second)
+{
+    struct psc_graph *copy = psc_arena_alloc(arena, 1, sizeof *copy);
+    const char **names = psc_arena_alloc(arena, g->backend_n + 1, sizeof *names);
+    *copy = *g;
+    for (uint32_t k = 0; k < g->backend_n; k++)
+        names[k] = strcmp(g->backends[k], "cpu") ? second : g->backends[k];
+    copy->backends = names;
+    return copy;
+}
+
 /* ---- runs ------------------------------------------------------------------------------------------------------------------ */
 
+enum { ON_CPU = 1, WITH_DEFERRED, WITH_SHIM };
 struct way { const char *planner; uint32_t backends; bool snapshot; unsigned threads; enum psc_recycled recycled; enum psc_slots slots; };
 static const struct way ways[] = {
-    {"pool", 1, true, 1, PSC_RECYCLED_KEPT, PSC_SLOTS_LOWEST},
-    {"naive", 1, true, 1, PSC_RECYCLED_ZEROED, PSC_SLOTS_LOWEST},
-    {"pool", 1, false, 2, PSC_RECYCLED_POISONED, PSC_SLOTS_LIFO},
-    {"pool", 2, false, 2, PSC_RECYCLED_POISONED, PSC_SLOTS_FIFO},
-    {"naive", 2, true, 1, PSC_RECYCLED_POISONED, PSC_SLOTS_LOWEST},
+    {"pool", ON_CPU, true, 1, PSC_RECYCLED_KEPT, PSC_SLOTS_LOWEST},
+    {"naive", ON_CPU, true, 1, PSC_RECYCLED_ZEROED, PSC_SLOTS_LOWEST},
+    {"pool", ON_CPU, false, 2, PSC_RECYCLED_POISONED, PSC_SLOTS_LIFO},
+    {"pool", WITH_DEFERRED, false, 2, PSC_RECYCLED_POISONED, PSC_SLOTS_FIFO},
+    {"naive", WITH_DEFERRED, true, 1, PSC_RECYCLED_POISONED, PSC_SLOTS_LOWEST},
+    {"pool", WITH_SHIM, false, 1, PSC_RECYCLED_POISONED, PSC_SLOTS_LIFO},
+    {"naive", WITH_SHIM, false, 1, PSC_RECYCLED_KEPT, PSC_SLOTS_LOWEST},
 };
 
 static void run_way(const struct psc_graph *g, const struct way *way, struct weights *weights, uint64_t seed, struct run_heard *heard,
@@ -161,7 +176,8 @@ static void test_every_way_gives_the_same(void)
     uint32_t compared = 0, graphs = 0;
     for (uint64_t seed = first; graphs < SEEDS; seed++) {
         struct weights weights = {.by_name = g_hash_table_new(g_str_hash, g_str_equal)};
-        struct psc_graph *g[3] = {NULL, make(&weights.arena, seed, 1), make(&weights.arena, seed, 2)};
+        struct psc_graph *g[4] = {NULL, make(&weights.arena, seed, 1), make(&weights.arena, seed, 2)};
+        g[WITH_SHIM] = renamed(&weights.arena, g[WITH_DEFERRED], "cuda-shim");
         struct run_heard heard[G_N_ELEMENTS(ways)];
         struct psc_session *s[G_N_ELEMENTS(ways)];
         if (computable(g[1]) && g[1]->n == g[2]->n && psc_graph_same_structure(g[1], g[2])) {

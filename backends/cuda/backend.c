@@ -41,6 +41,7 @@ static void close_cuda(struct psc_backend *b)
         b->rt->release(b->dev, b->blocks[i].at);
     psc_free(b->blocks);
     psc_free(b->weights);
+    psc_free(b->calls);
     psc_map_release(&b->block_at);
     psc_map_release(&b->free_of_size);
     psc_map_release(&b->weight_of);
@@ -274,7 +275,10 @@ static enum psc_status synchronise(struct psc_backend *b, struct psc_error *rete
         return status;
     psc_cuda_look(b);
     b->guarded = false;
-    return *b->stop_seen ? psc_cuda_tell_guard(b, *b->stop_seen, reterr) : PSC_OK;
+    if (*b->stop_seen)
+        status = psc_cuda_tell_guard(b, *b->stop_seen, reterr);
+    psc_cuda_forget_calls(b, 0);
+    return status;
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------ */
@@ -295,6 +299,7 @@ static enum psc_status capture_begin(struct psc_backend *b, struct psc_error *re
 static void capture_abort(struct psc_backend *b)
 {
     b->rt->abort(b->dev);
+    psc_cuda_forget_calls(b, PSC_CUDA_OPEN_WINDOW);
     b->window = false;
     b->memo.group = 0;
 }
@@ -311,8 +316,15 @@ static enum psc_status capture_end(struct psc_backend *b, uint64_t *ret_recordin
     b->window = false;
     b->memo.group = 0;
     enum psc_status status = b->rt->end(b->dev, ret_recording, reterr);
-    b->figures.recordings += status == PSC_OK;
-    return status;
+    if (status) {
+        psc_cuda_forget_calls(b, PSC_CUDA_OPEN_WINDOW);
+        return status;
+    }
+    for (size_t i = 0; i < b->call_n; i++)
+        if (b->calls[i].recording == PSC_CUDA_OPEN_WINDOW)
+            b->calls[i].recording = *ret_recording;
+    b->figures.recordings++;
+    return PSC_OK;
 }
 
 static enum psc_status replay(struct psc_backend *b, uint64_t recording, struct psc_error *reterr)
@@ -328,6 +340,7 @@ static enum psc_status replay(struct psc_backend *b, uint64_t recording, struct 
 
 static void drop_recording(struct psc_backend *b, uint64_t recording)
 {
+    psc_cuda_forget_calls(b, recording);
     b->rt->drop(b->dev, recording);
 }
 

@@ -64,6 +64,15 @@ struct psc_cuda_memo {
     uint32_t group; /* 0: none */
 };
 
+/* A call whose words are guarded, kept by itself: a recording outlives the call that it was made of. */
+#define PSC_CUDA_GUARD_OPERANDS 5u
+#define PSC_CUDA_OPEN_WINDOW UINT64_MAX
+struct psc_cuda_guarded {
+    uint64_t mark, recording; /* recording 0: until the next synchronise; PSC_CUDA_OPEN_WINDOW: of the one being made */
+    struct psc_call call;
+    struct psc_window in[PSC_CUDA_GUARD_OPERANDS];
+};
+
 struct psc_backend {
     const struct psc_cuda_rt *rt;
     struct psc_cuda_dev *dev;
@@ -81,7 +90,10 @@ struct psc_backend {
     struct psc_cuda_memo memo;
     psc_address stop;              /* a word on the device; see psc_lead */
     uint64_t *stop_seen;           /* pinned */
-    uint64_t mark;                 /* the call being launched; what its kernels write to `stop` */
+    struct psc_cuda_guarded *calls; /* owned; by ascending mark */
+    size_t call_n, call_cap;
+    uint64_t marks;                /* given so far */
+    uint64_t mark;                 /* of the call being launched: what its kernels write to `stop` */
     bool guarded;                  /* a guard was queued since the last synchronise */
     bool window, spoilt;
 
@@ -130,6 +142,8 @@ enum psc_status psc_cuda_fill(struct psc_backend *b, psc_address at, uint32_t pa
 enum psc_status psc_cuda_move(struct psc_backend *b, psc_address to, psc_address from, uint64_t bytes, struct psc_error *reterr);
 /* Bytes have changed: a memo of them is none any more. */
 void psc_cuda_wrote(struct psc_backend *b, psc_address at, uint64_t bytes);
+/* Forgets the guarded calls of a recording, or those of direct launches (0). */
+void psc_cuda_forget_calls(struct psc_backend *b, uint64_t recording);
 /* What the guard's mark means: the sentence of the call whose words are out of their bounds. */
 enum psc_status psc_cuda_tell_guard(struct psc_backend *b, uint64_t mark, struct psc_error *reterr);
 

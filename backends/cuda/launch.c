@@ -122,10 +122,27 @@ enum psc_status psc_cuda_guard(struct psc_backend *b, const struct psc_call *cal
 {
     struct psc_k_guard k = {.words = PSC_CUDA_POINTER(const int32_t, words), .tokens = tokens, .rows = rows, .form = form};
     struct psc_cuda_shape shape = {1, 1, PSC_CUDA_THREADS};
-    (void)call;
+    struct psc_cuda_guarded kept = {.mark = b->marks + 1, .recording = b->window ? PSC_CUDA_OPEN_WINDOW : 0, .call = *call};
+    if (call->in_n > PSC_CUDA_GUARD_OPERANDS)
+        return psc_cpu_refuse(call, reterr, PSC_ERR_GRAPH, "it has %u operands, at most %u can be", call->in_n,
+                              PSC_CUDA_GUARD_OPERANDS);
+    if (!psc_grow(&b->calls, b->call_n + 1, &b->call_cap, sizeof *b->calls))
+        return psc_fail_nomem(reterr);
+    memcpy(kept.in, call->in, call->in_n * sizeof *call->in);
+    b->calls[b->call_n++] = kept;
+    b->mark = ++b->marks;
     b->guarded = true;
     b->figures.guards++;
     return PSC_CUDA_RUN(b, guard, shape, 1, 0, &k, reterr);
+}
+
+void psc_cuda_forget_calls(struct psc_backend *b, uint64_t recording)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->call_n; i++)
+        if (b->calls[i].recording != recording)
+            b->calls[n++] = b->calls[i];
+    b->call_n = n;
 }
 
 /* The operands of a call as they lie on the device, on the host. */
@@ -145,8 +162,14 @@ static enum psc_status fetch(struct psc_backend *b, const struct psc_call *call,
 /* The stop is taken back first: whatever comes next runs again. */
 enum psc_status psc_cuda_tell_guard(struct psc_backend *b, uint64_t mark, struct psc_error *reterr)
 {
-    const struct psc_call *call = (const struct psc_call *)(uintptr_t)mark;
+    size_t at = 0;
+    while (at < b->call_n && b->calls[at].mark != mark)
+        at++;
+    if (at == b->call_n)
+        return psc_fail(reterr, PSC_ERR_RUN, "a word that indexes is out of its bounds, in a call that nobody knows");
+    struct psc_call *call = &b->calls[at].call;
     uint64_t bytes = 0;
+    call->in = b->calls[at].in;
     for (uint32_t k = 0; k < call->in_n; k++)
         bytes += call->in[k].bytes;
     struct psc_window *in = psc_alloc0((size_t)call->in_n + 1, sizeof *in);
@@ -430,7 +453,7 @@ enum psc_status psc_cuda_launch(struct psc_backend *b, const struct psc_call *ca
     if (status || idle)
         return status;
     b->temp.used = 0;
-    b->mark = (uint64_t)(uintptr_t)call;
+    b->mark = 0;
     if (leaves_unwritten(call))
         psc_cuda_wrote(b, call->out.at, call->out.bytes);
     status = the_ops[call->op](b, call, reterr);
