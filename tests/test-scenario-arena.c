@@ -125,6 +125,23 @@ static void test_upstream(void)
     done(&p);
 }
 
+/* Stale tickets over blocks that were evicted, lent and lost: wrong, told, and never a read of memory that is gone. */
+static void test_stale_and_evicted(void)
+{
+    static const char *const settings[] = {"", ",\"mode\":\"upstream\"", ",\"faults\":[\"a2\"]", ",\"faults\":[\"a3\"]",
+                                           ",\"faults\":[\"a5\"]", ",\"faults\":[\"a1\",\"a4\",\"a6\",\"a7\"],\"mode\":\"upstream\""};
+    for (unsigned i = 0; i < G_N_ELEMENTS(settings); i++) {
+        char *all = g_strconcat(settings[i], ",\"arenas\":{\"exec\":{\"cap\":0},\"io\":{\"cap\":0}}", NULL);
+        struct played p;
+        play(&p, all, ALLOC("exec", "a", 64) FREE("a") ALLOC("exec", "b", 64) FREE("a") ALLOC("io", "y", 64) EXPORT("y", "p")
+             EXPORT("y", "q") DROP("p") CLEAR ALLOC("io", "z", 64) READ("q", "given out at 4") DROP("q") FREE("b") FREE("a")
+             "{'op':'borrow','h':'x','bytes':8},{'op':'release','h':'x'}," ALLOC("io", "w", 8) WRITE("w", "v") END);
+        g_assert_cmpuint(p.answer.arena.error_n, >, 0);
+        done(&p);
+        g_free(all);
+    }
+}
+
 /* Each invariant has a fault that breaks it alone, and holds without. */
 static void test_faults(void)
 {
@@ -258,6 +275,7 @@ int main(int argc, char **argv)
     g_test_add_func("/scenario-arena/views-and-callers-own-nothing", test_views_and_callers);
     g_test_add_func("/scenario-arena/each-arena-has-its-cap", test_caps);
     g_test_add_func("/scenario-arena/upstream-frees-the-new-owner", test_upstream);
+    g_test_add_func("/scenario-arena/stale-tickets-over-evicted-blocks", test_stale_and_evicted);
     g_test_add_func("/scenario-arena/each-fault-breaks-one-invariant", test_faults);
     g_test_add_func("/scenario-arena/the-checker-names-the-read", test_checker);
     g_test_add_func("/scenario-arena/owners-caps-and-lamps-survive-a-file", test_as_json);

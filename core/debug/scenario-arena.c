@@ -559,7 +559,7 @@ static enum psc_status set_up(struct player *p, struct psc_error *reterr)
     for (unsigned a = 0; a < 2 && !status; a++)
         status = psc_depot_new(&(struct psc_depot_options){
             .kind = (enum psc_depot_kind)a, .slot_max = s->home[a].slot_max, .cap = s->home[a].cap, .guards = s->guards,
-            .faults = s->faults, .backed_max = p->backed_max, .numbers = &p->story.numbers,
+            .faults = s->faults, .keeps_dropped = true, .backed_max = p->backed_max, .numbers = &p->story.numbers,
             .sink = psc_arena_story_sink, .ctx = &p->story}, &p->store[a], reterr);
     for (unsigned a = 0; a < 2 && !status; a++)
         psc_arena_story_arena(&p->story, psc_depot_options(p->store[a]));

@@ -15,6 +15,7 @@
 struct psc_block {
     uint32_t refs;
     unsigned char *memory;
+    struct psc_block *next;       /* of those that were dropped and are kept */
 };
 
 struct psc_depot {
@@ -28,6 +29,7 @@ struct psc_depot {
     struct psc_slot_tree addresses;    /* slots with a block by (memory, 0) */
     uint64_t returns, numbers;
     struct psc_depot *other;      /* borrowed */
+    struct psc_block *dropped;    /* owned; see psc_depot_options.keeps_dropped */
     uint32_t refs;
     pthread_mutex_t mutex;
 };

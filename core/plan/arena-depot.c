@@ -58,10 +58,16 @@ static struct psc_block *block_new(const struct psc_depot *s, uint64_t backed)
     return block;
 }
 
-static void block_unref(struct psc_block *block)
+static void block_unref(struct psc_depot *s, struct psc_block *block)
 {
-    if (block && !--block->refs)
+    if (!block || --block->refs)
+        return;
+    if (!s->options.keeps_dropped) {
         psc_free(block);
+        return;
+    }
+    block->next = s->dropped;
+    s->dropped = block;
 }
 
 static uint64_t backed_of(const struct psc_depot *s, uint64_t bytes)
@@ -89,7 +95,7 @@ static void drop_block(struct psc_depot *s, uint32_t slot)
 {
     struct psc_depot_slot *p = &s->slots[slot];
     psc_slot_tree_take(&s->addresses, slot, (uintptr_t)p->memory, 0);
-    block_unref(p->block);
+    block_unref(s, p->block);
     p->block = NULL;
     p->memory = NULL;
     p->backed = 0;
@@ -232,7 +238,12 @@ void psc_depot_unref(struct psc_depot *s)
     if (left)
         return;
     for (uint32_t i = 0; i < s->figures.slot_n; i++)
-        block_unref(s->slots[i].block);
+        block_unref(s, s->slots[i].block);
+    while (s->dropped) {
+        struct psc_block *next = s->dropped->next;
+        psc_free(s->dropped);
+        s->dropped = next;
+    }
     psc_slot_tree_release(&s->buckets);
     psc_slot_tree_release(&s->addresses);
     psc_free(s->slots);
@@ -594,7 +605,7 @@ void psc_depot_end_borrow(struct psc_depot *s, void *memory, uint64_t bytes)
         struct psc_block *block = psc_alloc(sizeof *block);
         if (block) {
             uint32_t slot = take_unused(s);
-            *block = (struct psc_block){1, memory};
+            *block = (struct psc_block){.refs = 1, .memory = memory};
             s->slots[slot].buffer = number(s);
             set_block(s, slot, block, bytes);
             enlist(s, slot);

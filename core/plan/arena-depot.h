@@ -87,6 +87,8 @@ struct psc_depot_options {
     unsigned guards;          /* PSC_ARENA_HARDENED ... */
     uint32_t alignment;       /* of blocks, a power of two, at least 16; 0: 64 when PSC_GUARD_ALIGN, else 16 */
     psc_arena_faults faults;
+    bool keeps_dropped;       /* memory of blocks that go is given to the heap at the very end only: for scripts and defects, whose
+                                 stale addresses may still be looked at */
     uint64_t backed_max;      /* of each block only so many bytes exist, for scripts about sizes; 0: all */
     uint64_t *numbers;        /* where numbers of blocks are drawn from, shared by arenas; NULL: its own */
     psc_depot_sink sink;      /* called under the lock: it must not call back */

@@ -135,7 +135,7 @@ static enum psc_status house_new(const struct psc_arena_settings *settings, stru
         status = psc_depot_new(&(struct psc_depot_options){
             .kind = (enum psc_depot_kind)a, .slot_max = settings->slot_max[a],
             .cap = settings->has_cap[a] ? settings->cap[a] : PSC_ARENA_NO_CAP, .guards = settings->guards,
-            .alignment = settings->alignment, .faults = settings->faults,
+            .alignment = settings->alignment, .faults = settings->faults, .keeps_dropped = settings->faults != 0,
             .numbers = settings->story ? &settings->story->numbers : NULL,
             .sink = settings->story ? psc_arena_story_sink : NULL, .ctx = settings->story}, &h->depot[a], reterr);
     if (status) {
