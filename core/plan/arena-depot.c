@@ -303,11 +303,9 @@ static uint32_t find_lent(const struct psc_depot *s, uint64_t bytes)
 /* Somebody wrote after giving back? */
 static void look_at_poison(struct psc_depot *s, const struct psc_depot_slot *p)
 {
-    for (uint64_t i = 0; guards(s, PSC_GUARD_POISON) && i < p->backed; i++)
-        if (p->memory[i] != PSC_ARENA_POISON) {
-            s->figures.stale_writes++;
-            return;
-        }
+    bool looks = guards(s, PSC_GUARD_POISON) && p->backed;
+    if (looks && (p->memory[0] != PSC_ARENA_POISON || memcmp(p->memory, p->memory + 1, (size_t)p->backed - 1)))
+        s->figures.stale_writes++;
 }
 
 static void begin(struct psc_depot *s, uint32_t slot, uint64_t bytes, enum psc_owner owner, enum psc_block_how how,
