@@ -2,7 +2,7 @@
 #include "core/debug/arena-story.h"
 #include "core/debug/arena-track.h"
 #include "core/debug/check.h"
-#include "core/run/run.h"
+#include "core/run/session-arena.h"
 #include "tests/random-graph.h"
 #include "tests/runs.h"
 #include "tests/text-graph.h"
@@ -569,69 +569,6 @@ static void test_faults(void)
     psc_arena_release(&arena);
 }
 
-/* Whole runs (core/run/run.h) with each defect and nothing kept: they end, in whatever way, and touch nothing that is gone. */
-static struct psc_run_request a_run(const struct psc_graph *g, const struct psc_run_fill *fill, struct psc_arena_settings *settings)
-{
-    struct psc_session_options options = run_options();
-    options.arenas = settings;
-    return (struct psc_run_request){.graph = g, .fills = fill, .fill_n = 1, .times = 4, .refill = true, .hold = 2, .borrow_inputs = true,
-                                    .session = options, .record = {.events = true}};
-}
-
-static void test_faulty_runs(void)
-{
-    struct psc_arena arena = {0};
-    struct psc_graph *g = text_graph(&arena, "x: input 64\na: scale 64 x scale=2\nb: silu 64 a\nc: add 64 b x\nd: view 32 c +32\nout c d\n");
-    uint32_t broken = 0, ended = 0;
-    double_reset();
-    for (unsigned fault = 0; fault < PSC_ARENA_FAULT_N + 1; fault++) {
-        struct psc_arena_settings settings = {.faults = fault ? PSC_ARENA_BIT(fault - 1) : 0, .has_cap = {fault % 2, fault % 3 == 1},
-                                              .guards = fault % 2 ? PSC_ARENA_UPSTREAM : PSC_ARENA_HARDENED};
-        struct psc_run_fill fill = {"x", caller, 64};
-        struct psc_run_request request = a_run(g, &fill, &settings);
-        struct psc_run_result result;
-        struct psc_error error = {0};
-        enum psc_status status = psc_run(double_apis, 3, &request, &result, &error);
-        g_test_message("a%u: %s%s", fault, error.text, result.arena_broken.text);
-        ended += status == PSC_OK;
-        broken += result.arena_broken.ever != 0;
-        if (!fault) {
-            g_assert_cmpint(status, ==, PSC_OK);
-            g_assert_cmpuint(result.arena_broken.ever, ==, 0);
-            g_assert_cmpuint(result.finding_n, ==, 0);
-            g_assert_cmpuint(result.confirmed_n, ==, 0);
-            g_assert_cmpuint(result.arena_run_n, ==, 4);
-        }
-        psc_run_result_release(&result);
-    }
-    g_assert_cmpuint(broken, >=, 7);
-    g_assert_cmpuint(ended, >=, 7);
-    psc_arena_release(&arena);
-}
-
-static enum psc_status whole_run(void *data)
-{
-    struct psc_arena_settings settings = hardened;
-    struct psc_run_fill fill = {"x", caller, 64};
-    struct psc_run_request request = a_run(data, &fill, &settings);
-    struct psc_run_result result;
-    struct psc_error error = {0};
-    request.times = 3;
-    request.hold = 1;
-    enum psc_status status = psc_run(double_apis, 3, &request, &result, &error);
-    psc_run_result_release(&result);
-    return status;
-}
-
-static void test_run_oom(void)
-{
-    struct psc_arena arena = {0};
-    struct psc_graph *g = text_graph(&arena, chain);
-    double_reset();
-    g_assert_cmpuint(test_oom_loop(whole_run, g), >, 60);
-    psc_arena_release(&arena);
-}
-
 /* ---- memory ---------------------------------------------------------------------------------------------------------------- */
 
 static enum psc_status everything(void *data)
@@ -698,8 +635,6 @@ int main(int argc, char **argv)
     g_test_add_func("/run/session-arena/routes/graphs-take-turns", test_turns);
     g_test_add_func("/run/session-arena/child/a-graph-in-a-node-copies-nothing", test_child);
     g_test_add_func("/run/session-arena/faults/each-breaks-one-invariant-first", test_faults);
-    g_test_add_func("/run/session-arena/faults/whole-runs-come-to-an-end", test_faulty_runs);
     g_test_add_func("/run/session-arena/oom", test_oom);
-    g_test_add_func("/run/session-arena/oom-of-a-whole-run", test_run_oom);
     return g_test_run();
 }
