@@ -36,7 +36,7 @@ G_DEFINE_FINAL_TYPE(PscPanelPane, psc_panel_pane, GTK_TYPE_WIDGET)
 gboolean psc_panel_pane_has(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);
-    return study && (study->tale || study->axis);
+    return study && (study->tale || study->axis || psc_plan_view_has(study->analysis));
 }
 
 /* ---- what is shown ------------------------------------------------------------------------------------------- */
@@ -66,8 +66,9 @@ static gboolean look(PscPanelPane *self)
     drop_view(self);
     if (!psc_panel_pane_has(self->ws))
         return FALSE;
-    enum psc_status status = study->tale ? psc_candela_view_at(&self->arena, study->tale, position, &self->candela, NULL)
-                                         : psc_arena_view_at(&self->arena, study->axis, position, &self->arenas, NULL);
+    enum psc_status status = study->tale   ? psc_candela_view_at(&self->arena, study->tale, position, &self->candela, NULL)
+                             : study->axis ? psc_arena_view_at(&self->arena, study->axis, position, &self->arenas, NULL)
+                                           : psc_plan_view_at(&self->arena, study->analysis, position, &self->candela, NULL);
     if (status != PSC_OK)
         return FALSE;
     self->of_study = study;
@@ -134,8 +135,8 @@ static void snapshot_nothing(PscPanelPane *self, GtkSnapshot *snapshot)
 {
     GtkWidget *widget = GTK_WIDGET(self);
     PangoLayout *layout = gtk_widget_create_pango_layout(
-        widget, "There is nothing to look into here: this phase is neither an expression that candela plans nor a story of "
-                "arenas.\nMap and Rows show its buffers (Y). Open > Examples has one of each.");
+        widget, "There is nothing to look into here: this phase is neither planned here, nor an expression that candela plans, "
+                "nor a story of arenas.\nMap and Rows show its buffers (Y). Open > Examples has one of each.");
     GdkRGBA colour = psc_ui_colour(PSC_COL_DIM);
     pango_layout_set_width(layout, MAX(gtk_widget_get_width(widget) - 40, 1) * PANGO_SCALE);
     pango_layout_set_alignment(layout, PANGO_ALIGN_CENTER);

@@ -1,6 +1,7 @@
 /* ui/panel-pane.h: the inside of a planner or of arenas as a widget: what it has in hand at the cursor.
  *
- * Shows ui/draw/candela-page.h for expressions, ui/draw/arena-page.h for stories of arenas. The page follows the cursor both ways; arrows of the alias map swing
+ * Shows ui/draw/candela-page.h for expressions, ui/draw/arena-page.h for stories of arenas; of a graph that
+ * was planned here each node's decision and the buffers. The page follows the cursor both ways; arrows of the alias map swing
  * from their old owner to the new one when the cursor moves by one position (not where animations are switched off).
  * A click on a node of the order, on a slot or on the axis of all runs goes to its position; every part has a tooltip with its whole text.
  *

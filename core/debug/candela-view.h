@@ -62,6 +62,7 @@ struct psc_candela_try {   /* one strategy, in the order in which they are tried
 enum psc_candela_slot_use { PSC_SLOT_LATER, PSC_SLOT_HELD, PSC_SLOT_IDLE, PSC_SLOT_GONE };
 struct psc_candela_slot_view {
     uint32_t slot;
+    const char *name;      /* NULL: its number */
     uint64_t len;          /* elements; bytes where the plan counts these */
     const char *owner;     /* at this position; NULL before the first */
     int32_t start, end;    /* positions; end -1: for ever */
@@ -96,6 +97,13 @@ enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_c
 /* position: clamped to -1 .. n, n = steps of the plan. */
 enum psc_status psc_candela_view_at(struct psc_arena *arena, const struct psc_candela_tale *tale, int32_t position,
                                     struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* Of a graph that was planned here (core/plan) there is no sort and no alias map, but each node's decision with what was refused,
+ * and the buffers so far, in bytes. Only where psc_plan_view_has. */
+struct psc_analysis;
+bool psc_plan_view_has(const struct psc_analysis *analysis);
+enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *analysis, int32_t position,
+                                 struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* All of a view in words: the decision with every refusal, the stack, the map, the slots. */
 struct psc_text;

@@ -307,7 +307,7 @@ void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_vie
     if (v->slot_n)
         psc_text_add(out, " Slots:");
     for (uint32_t i = 0; i < v->slot_n; i++)
-        psc_text_addf(out, "%s %u %s%s", i ? "," : "", v->slots[i].slot, v->slots[i].owner ? v->slots[i].owner : "",
+        psc_text_addf(out, "%s slot %u %s%s", i ? "," : "", v->slots[i].slot, v->slots[i].owner ? v->slots[i].owner : "",
                       v->slots[i].use == PSC_SLOT_GONE ? " given back" : v->slots[i].use == PSC_SLOT_IDLE ? " idle" : "");
     if (v->slot_n)
         psc_text_add(out, ".");

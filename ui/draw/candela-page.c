@@ -15,6 +15,7 @@
 #define STACK_ROWS 7u
 #define MAP_ROWS   7u
 #define SLOT_ROWS  8u
+#define BUFFER_ROWS 24u /* where there is no sort to be drawn */
 #define WIDE   900.0f /* from here on the slots stand beside the decision */
 
 struct page {
@@ -310,7 +311,10 @@ static void put_slot(struct page *g, const struct psc_candela_slot_view *s, stru
     char name[40], words[64], len[32];
     bool held = s->use == PSC_SLOT_HELD;
     float middle = (a.y0 + a.y1) / 2, box = a.x0 + 100, split = box + (a.x1 - box) * 0.48f;
-    snprintf(name, sizeof name, "%u", s->slot);
+    if (s->name)
+        snprintf(name, sizeof name, "%.30s", s->name);
+    else
+        snprintf(name, sizeof name, "%u", s->slot);
     if (g->v->in_bytes)
         psc_bytes_text(s->len, len, sizeof len);
     else
@@ -324,15 +328,15 @@ static void put_slot(struct page *g, const struct psc_candela_slot_view *s, stru
     psc_panel_line(g->p, s->touched ? PSC_FONT_BASE_BOLD : PSC_FONT_BASE, PSC_CENTRE, held ? PSC_COL_ACT_TEXT : PSC_COL_DIM,
                    s->owner ? s->owner : "", bar.x0 + 4, bar.x1 - 4, middle);
     psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_INK, words, split + 8, a.x1, middle);
-    psc_panel_tip(g->p, a, s->start, "Slot %u, %s: %s since position %d, %s", s->slot, len, s->owner ? s->owner : "nobody", s->start,
+    psc_panel_tip(g->p, a, s->start, "%s %s, %s: %s since position %d, %s", s->name ? "Buffer" : "Slot", name, len, s->owner ? s->owner : "nobody", s->start,
                   words);
 }
 
 static float put_slots(struct page *g, float x0, float x1, float y)
 {
     const struct psc_candela_view *v = g->v;
-    y = psc_panel_head(g->p, x0, x1, y, "SLOTS", "memory that the plan has asked for so far");
-    uint32_t n = at_most(v->slot_n, SLOT_ROWS), first = v->slot_n - n;
+    y = psc_panel_head(g->p, x0, x1, y, v->in_bytes ? "BUFFERS" : "SLOTS", "memory that the plan has asked for so far");
+    uint32_t rows = v->has_sort ? SLOT_ROWS : BUFFER_ROWS, n = at_most(v->slot_n, rows), first = v->slot_n - n;
     for (uint32_t i = 0; i < v->slot_n; i++)
         if (v->slots[i].touched && i < first)
             first = i;
@@ -345,7 +349,7 @@ static float put_slots(struct page *g, float x0, float x1, float y)
         snprintf(text, sizeof text, "%u of %u slots", n, v->slot_all);
         psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x0, x1, y + (float)n * g->row + 8);
     }
-    return y + (float)at_most(v->slot_most, SLOT_ROWS) * g->row + (v->slot_most > SLOT_ROWS ? g->row : 0) + 8;
+    return y + (float)at_most(v->slot_most, rows) * g->row + (v->slot_most > rows ? g->row : 0) + 8;
 }
 
 /* ---- the page ------------------------------------------------------------------------------------------------------------------ */
