@@ -113,6 +113,21 @@ def each_fault_breaks_its_invariant_first():
 
 
 @test
+def check_says_which_invariants_broke_and_where():
+    where, events = chain(), path('broken.ev')
+    run('run', where, FILL, '--times', '3', '--hold', '2', '--refill', '--json', *ARENA, '--fault', 'a4', '--events', events)
+    text = good('check', events, status=1).out
+    check('Invariant 4, clear leaves lent blocks alone, does not hold from position' in text, text)
+    check('(run 0 is over)' in text, text)
+    broken = good('check', events, '--json', status=1).json['invariants']
+    equal([b['invariant'] for b in broken], [4])
+    check(broken[0]['position'] > 3 and 'io slot' in broken[0]['text'], broken)
+    right = path('right.ev')
+    good('run', where, FILL, '--times', '3', '--hold', '2', '--json', *ARENA, '--events', right)
+    check('invariants' not in good('check', right, '--json').json)
+
+
+@test
 def roles_that_stay_put_an_output_into_the_wrong_arena():
     two = save(graph('''
         0 x input 64

@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/figures.h"
 #include "app/cli/input.h"
+#include "app/cli/run-arena.h"
 #include "app/cli/words.h"
 #include "core/debug/explain.h"
 #include "traces/traces.h"
@@ -16,6 +17,7 @@
 
 struct totals {
     uint64_t findings, records, own, overwritten, unknown;
+    uint64_t broken; /* invariants of arenas */
 };
 
 static void count_records(struct totals *t, const struct psc_record_check *check)
@@ -132,10 +134,12 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
 {
     enum cli_exit status = CLI_CLEAN;
     struct psc_analysis *first = NULL;
-    struct psc_json j, planned; /* planned: a list of its own, put behind the findings */
+    struct psc_json j, planned, broken; /* lists of their own, put behind the findings */
     psc_json_init(&j, false);
     psc_json_init(&planned, false);
     psc_json_array(&planned);
+    psc_json_init(&broken, false);
+    psc_json_array(&broken);
     psc_json_object(&j);
     psc_json_key(&j, "findings");
     psc_json_array(&j);
@@ -148,6 +152,7 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
         }
         if (!status) {
             totals->findings += a->check.finding_n;
+            totals->broken += cli_broken_json(&broken, a->story, p);
             if (a->comparison)
                 comparison_json(&planned, a, p);
             if (cli_budget(options, a, p))
@@ -160,10 +165,16 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
     }
     psc_json_end_array(&j);
     psc_json_end_array(&planned);
+    psc_json_end_array(&broken);
+    if (totals->broken) {
+        psc_json_key(&j, "invariants");
+        psc_json_raw(&j, psc_text_str(&broken.out));
+    }
     psc_json_key(&j, "planned");
     psc_json_raw(&j, psc_text_str(&planned.out));
-    j.out.failed = j.out.failed || planned.out.failed;
+    j.out.failed = j.out.failed || planned.out.failed || broken.out.failed;
     psc_json_release(&planned);
+    psc_json_release(&broken);
     psc_json_key(&j, "records");
     psc_json_object(&j);
     psc_json_key(&j, "list");
@@ -328,6 +339,7 @@ static enum cli_exit check_people(const struct cli_input *in, const struct cli_o
         cli_add_heading(&out, options->file, p, a);
         add_reads(&out, a);
         add_findings(&out, a);
+        totals->broken += cli_broken_add(&out, a->story);
         add_comparison(&out, a);
         status = each_step(in, options, p, step_people, &records);
         add_records(&out, &records, psc_doc_step_n(in->doc, p));
@@ -348,6 +360,9 @@ static enum cli_exit check_people(const struct cli_input *in, const struct cli_o
         psc_text_addf(&out, "%" PRIu64 " %s.\n", totals->findings, totals->findings == 1 ? "finding" : "findings");
     else
         psc_text_add(&out, "No findings: no read goes wrong.\n");
+    if (totals->broken)
+        psc_text_addf(&out, "%" PRIu64 " %s not hold.\n", totals->broken,
+                      totals->broken == 1 ? "invariant of the arenas does" : "invariants of the arenas do");
     if (totals->overwritten) {
         cli_add_number(&out, totals->overwritten);
         psc_text_add(&out, " of ");
@@ -379,7 +394,7 @@ enum cli_exit cli_check(struct cli_options *options)
     }
     uint32_t begin = one ? options->phase : 0, end = one ? options->phase + 1 : in.doc->phase_n;
     status = (options->json ? check_json : check_people)(&in, options, begin, end, &totals, &budget);
-    if (!status && (totals.findings || (options->require_own && totals.overwritten)))
+    if (!status && (totals.findings || totals.broken || (options->require_own && totals.overwritten)))
         status = CLI_FINDINGS;
     if (!status)
         status = budget;

@@ -1,6 +1,10 @@
 #include "app/cli/run-arena.h"
 
 #include "app/cli/words.h"
+#include "core/debug/arena-track.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 #define ROWS_SHOWN 8u
 
@@ -112,4 +116,66 @@ void cli_arena_add(struct psc_text *out, const struct psc_run_result *a)
         cli_table_number(&table, f->held);
     }
     cli_table_end(&table, out);
+}
+
+/* ---- invariants --------------------------------------------------------------------------------- */
+
+typedef void (*broken_fn)(void *to, const struct psc_story *story, unsigned invariant, int32_t position, const char *text, uint32_t phase);
+
+static uint32_t each_broken(const struct psc_story *story, uint32_t phase, broken_fn fn, void *to)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_track *track = NULL;
+    uint32_t n = 0, after = 0;
+    if (story && story->alarm_n && !psc_arena_track_new(&arena, story, &track, NULL) && track)
+        for (unsigned i = 0; i < PSC_INVARIANT_N; i++) {
+            const char *why = psc_arena_track_why(track, i, &after);
+            if (track->since[i] == PSC_NONE)
+                continue;
+            fn(to, story, i, after ? story->events[after - 1].position : -1, why, phase);
+            n++;
+        }
+    psc_arena_release(&arena);
+    return n;
+}
+
+static void add_broken(void *to, const struct psc_story *story, unsigned invariant, int32_t position, const char *text, uint32_t phase)
+{
+    struct psc_text *out = to;
+    bool titled = story->titles && position >= 0 && position < (int32_t)story->position_n;
+    (void)phase;
+    psc_text_addf(out, "  Invariant %u, %s, does not hold from position %" PRId32, invariant, psc_invariant_text(invariant), position);
+    if (titled) {
+        struct psc_text title = {0};
+        psc_text_add_n(&title, story->titles[position], strcspn(story->titles[position], ":.["));
+        psc_text_add(out, " (");
+        cli_add_safe(out, psc_text_str(&title));
+        psc_text_add(out, ")");
+        psc_text_release(&title);
+    }
+    psc_text_add(out, " on: ");
+    cli_add_safe(out, text);
+    psc_text_add(out, ".\n");
+}
+
+static void put_broken(void *to, const struct psc_story *story, unsigned invariant, int32_t position, const char *text, uint32_t phase)
+{
+    struct psc_json *j = to;
+    (void)story;
+    psc_json_object(j);
+    psc_json_put_u64(j, "phase", phase);
+    psc_json_put_u64(j, "invariant", invariant);
+    psc_json_put_i64(j, "position", position);
+    psc_json_put_string(j, "text", text);
+    psc_json_end_object(j);
+}
+
+uint32_t cli_broken_add(struct psc_text *out, const struct psc_story *story)
+{
+    return each_broken(story, 0, add_broken, out);
+}
+
+uint32_t cli_broken_json(struct psc_json *j, const struct psc_story *story, uint32_t phase)
+{
+    return each_broken(story, phase, put_broken, j);
 }
