@@ -13,7 +13,7 @@
 #ifdef PSC_WITH_CUDA
 #define CUDA (&psc_backend_cuda)
 #else
-#define NO_CUDA "compiled without CUDA: this program plans for it but does not execute on it; `cuda-shim` does, on the processor"
+#define NO_CUDA "compiled without CUDA: planned for, but not executed here; `cuda-shim` stands for it"
 
 static const char *why_no_cuda(void)
 {

@@ -363,7 +363,10 @@ void psc_cuda_hang(struct psc_backend *b, bool hang)
 
 static enum psc_status open_shim(const struct psc_backend_config *config, struct psc_backend **ret, struct psc_error *reterr)
 {
-    return open_with(&psc_cuda_rt_host, config, ret, reterr);
+    enum psc_status status = open_with(&psc_cuda_rt_host, config, ret, reterr);
+    if (status == PSC_OK)
+        psc_cuda_dev_backwards((*ret)->dev, config->portable);
+    return status;
 }
 
 static const char *shim_unavailable(void)

@@ -1,4 +1,5 @@
-/* The kernels on the host: block by block, phase by phase, thread by thread. */
+/* The kernels on the host: block by block, phase by phase, thread by thread; or all of it from the last to the first, which
+ * must give the same bits: where two threads of a phase, or two blocks, touch the same bytes, it does not. */
 #include "backends/cuda/kernels-attn.h"
 #include "backends/cuda/kernels-product.h"
 #include "backends/cuda/rt.h"
@@ -7,8 +8,13 @@
 struct block {
     const void *args;
     void *shared;
+    bool backwards;
     struct psc_at at;
 };
+static inline uint32_t place(uint32_t i, uint32_t n, bool backwards)
+{
+    return backwards ? n - 1 - i : i;
+}
 typedef void (*phase_fn)(const struct block *b);
 
 /* A phase for all threads of a block. */
@@ -16,15 +22,18 @@ typedef void (*phase_fn)(const struct block *b);
     static void name##_all_##n(const struct block *b)                         \
     {                                                                         \
         struct psc_at at = b->at;                                             \
-        for (at.thread = 0; at.thread < at.threads; at.thread++)              \
+        for (uint32_t i = 0; i < at.threads; i++) {                           \
+            at.thread = place(i, at.threads, b->backwards);                   \
             name##_##n(b->args, &at, b->shared);                              \
+        }                                                                     \
     }
 /* Phases 0 and 1 of each thread without a barrier between them: fault l24. */
 #define RACE(name)                                                            \
     static void name##_race(const struct block *b)                            \
     {                                                                         \
         struct psc_at at = b->at;                                             \
-        for (at.thread = 0; at.thread < at.threads; at.thread++) {            \
+        for (uint32_t i = 0; i < at.threads; i++) {                           \
+            at.thread = place(i, at.threads, b->backwards);                   \
             name##_0(b->args, &at, b->shared);                                \
             name##_1(b->args, &at, b->shared);                                \
         }                                                                     \
@@ -62,17 +71,20 @@ static void run_block(const struct kernel *k, struct block *b, uint32_t skips)
 }
 
 bool psc_cuda_run_on_host(enum psc_cuda_kernel kernel, struct psc_cuda_shape shape, struct psc_lead lead, const void *args,
-                          void *shared)
+                          void *shared, bool backwards)
 {
     const struct kernel *k = &kernels[kernel];
-    struct block b = {.args = args, .shared = shared, .at = {.threads = shape.threads, .passes = lead.passes, .stop = lead.stop, .mark = lead.mark}};
+    struct block b = {.args = args, .shared = shared, .backwards = backwards, .at = {.threads = shape.threads, .passes = lead.passes, .stop = lead.stop, .mark = lead.mark}};
     if (lead.stop && *lead.stop)
         return true;
     if (lead.skips_barrier & PSC_CUDA_LEAVES && k->n > 1 && shape.threads > PSC_CUDA_LEAVES_FROM)
         return false;
     memset(shared, 0xc5, PSC_CUDA_SHARED_MAX); /* what a block finds in shared memory is nothing to count on */
-    for (b.at.by = 0; b.at.by < shape.by; b.at.by++)
-        for (b.at.bx = 0; b.at.bx < shape.bx; b.at.bx++)
+    for (uint32_t y = 0; y < shape.by; y++)
+        for (uint32_t x = 0; x < shape.bx; x++) {
+            b.at.by = place(y, shape.by, backwards);
+            b.at.bx = place(x, shape.bx, backwards);
             run_block(k, &b, lead.skips_barrier);
+        }
     return true;
 }

@@ -54,7 +54,7 @@ static const char *unavailable(void)
     if (error == cudaSuccess || error == cudaErrorNoDevice)
         return "this machine has no CUDA device";
     if (error == cudaErrorInsufficientDriver)
-        return "this machine has no NVIDIA driver, or one that is too old for the CUDA runtime this program was built with";
+        return "this machine has no NVIDIA driver, or one older than this program's CUDA";
     snprintf(text, sizeof text, "the CUDA runtime finds no device: %s", cudaGetErrorString(error));
     return text;
 }

@@ -32,7 +32,7 @@ struct psc_cuda_dev {
     struct list queue;
     uint64_t done, queued;         /* commands that have run; that were ever queued */
     struct list window;            /* of the recording under way */
-    bool recording, stuck, hang;
+    bool recording, stuck, hang, backwards;
     struct recording *recordings;  /* owned; id is the index + 1 */
     size_t recording_n, recording_cap;
     void *shared;                  /* owned */
@@ -160,7 +160,7 @@ static void do_command(struct psc_cuda_dev *d, const struct command *c)
         memmove(psc_host_pointer(c->to), psc_host_pointer(c->from), (size_t)c->n);
         break;
     case RUN:
-        d->stuck = d->stuck || !psc_cuda_run_on_host(c->kernel, c->shape, c->lead, c->args, d->shared);
+        d->stuck = d->stuck || !psc_cuda_run_on_host(c->kernel, c->shape, c->lead, c->args, d->shared, d->backwards);
         break;
     }
 }
@@ -252,6 +252,11 @@ static void drop(struct psc_cuda_dev *d, uint64_t recording)
     struct recording *r = &d->recordings[recording - 1];
     psc_free(r->list.items);
     *r = (struct recording){0};
+}
+
+void psc_cuda_dev_backwards(struct psc_cuda_dev *d, bool backwards)
+{
+    d->backwards = backwards;
 }
 
 void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang)

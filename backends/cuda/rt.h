@@ -59,10 +59,11 @@ extern const struct psc_cuda_rt psc_cuda_rt_host;
 extern const struct psc_cuda_rt psc_cuda_rt_device; /* only where the backend is compiled for devices */
 
 /* kernels-host.c: all blocks of a launch, here and now. False when a block can never end: one of its threads has left
- * before a barrier at which the others wait (fault l25). shared: room for PSC_CUDA_SHARED_MAX bytes. */
+ * before a barrier at which the others wait (fault l25). shared: room for PSC_CUDA_SHARED_MAX bytes. backwards: blocks and
+ * threads from the last to the first. */
 #define PSC_CUDA_SHARED_MAX 65536u
 bool psc_cuda_run_on_host(enum psc_cuda_kernel kernel, struct psc_cuda_shape shape, struct psc_lead lead, const void *args,
-                          void *shared);
+                          void *shared, bool backwards);
 /* kernels.cu: queues a launch on a stream (cudaStream_t); returns a cudaError_t. */
 #ifdef __cplusplus
 extern "C"

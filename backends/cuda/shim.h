@@ -30,5 +30,7 @@ void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret)
 void psc_cuda_hang(struct psc_backend *b, bool hang);
 struct psc_cuda_dev;
 void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang);
+/* Threads and blocks from the last to the first: how a shim opened with config.portable runs. */
+void psc_cuda_dev_backwards(struct psc_cuda_dev *d, bool backwards);
 
 #endif
