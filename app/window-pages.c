@@ -1,6 +1,7 @@
 /* The pages of the window beside the timeline: all planners side by side, and two plans locked together. */
 #include "app/window-private.h"
 
+#include "traces/traces.h"
 #include "ui/contest.h"
 #include "ui/pair.h"
 
@@ -92,8 +93,44 @@ static void opened_cb(PscOpened *opened, gpointer data)
     psc_window_show_page(self, PSC_PAGE_PAIR);
 }
 
+static gboolean is_scanning(PscWindow *self)
+{
+    double fraction;
+    return psc_workspace_scanning(self->ws, &fraction);
+}
+
+/* A plan alone has no graph: that of this document is meant. */
+static void diff_plan(PscWindow *self, const char *path)
+{
+    struct psc_arena arena = {0};
+    struct psc_foreign plan;
+    struct psc_error error = {0};
+    char *name = g_path_get_basename(path);
+    if (psc_plan_read(&arena, path, &plan, &error) != PSC_OK) {
+        char *title = g_strdup_printf("%s could not be opened.", name);
+        psc_window_show_page(self, PSC_PAGE_TIMELINE);
+        psc_banner_show_error(PSC_BANNER(self->banner), title, error.text);
+        g_free(title);
+        psc_arena_release(&arena);
+    } else if (psc_pair_show_plan(psc_pair_of(self->ws), &arena, &plan, name)) {
+        psc_window_show_page(self, PSC_PAGE_PAIR);
+    }
+    g_free(name);
+}
+
 void psc_window_diff_path(PscWindow *self, const char *path)
 {
+    if (psc_plan_file_is(path)) {
+        if (!is_scanning(self)) {
+            diff_plan(self, path);
+            return;
+        }
+        char *later = g_strdup(path); /* psc_window_pages_rest comes back to it */
+        g_free(self->other_path);
+        self->other_path = later;
+        psc_window_set_status(self, "The rest of the file is still being read: in a moment");
+        return;
+    }
     if (self->opening_other)
         psc_open_abandon(self->opening_other);
     self->opening_other = psc_open_start(path, NULL, opened_cb, self);
@@ -142,6 +179,16 @@ void psc_window_pages_follow(PscWindow *self)
     psc_window_show_page(self, PSC_PAGE_TIMELINE);
     if (other && psc_workspace_study(self->ws))
         psc_window_diff_path(self, other);
+    g_free(other);
+}
+
+/* After the rest of the document was read. */
+void psc_window_pages_rest(PscWindow *self)
+{
+    if (!self->other_path || !psc_workspace_study(self->ws) || is_scanning(self) || self->opening)
+        return;
+    char *other = g_steal_pointer(&self->other_path);
+    psc_window_diff_path(self, other);
     g_free(other);
 }
 

@@ -55,6 +55,7 @@ void psc_window_show_status(PscWindow *self);
 void psc_window_add_pages(PscWindow *self);
 void psc_window_show_page(PscWindow *self, PscPage page);
 void psc_window_pages_follow(PscWindow *self);
+void psc_window_pages_rest(PscWindow *self);
 void psc_window_pages_narrow(PscWindow *self);
 /* The status line of a page, and its keys as markup; FALSE on the timeline, which says its own. */
 gboolean psc_window_page_status(PscWindow *self, struct psc_text *out, const char **ret_hints);

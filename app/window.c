@@ -187,6 +187,8 @@ static void changed_cb(PscWindow *self, guint what)
     }
     if (what & PSC_CHANGED_DOCUMENT)
         psc_window_pages_follow(self);
+    if (what & PSC_CHANGED_STEPS)
+        psc_window_pages_rest(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
         show_title(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW) ||

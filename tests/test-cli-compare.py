@@ -102,7 +102,8 @@ def who_cannot_is_told_why():
 
 @test
 def expressions_are_compared_by_generation():
-    answer = contenders('--expr', '(a + b) * 2')
+    answer = contenders('--expr', '(a + b) * 2', status=1)
+    equal({n for n, p in answer.items() if p['findings']}, {'candela+0.1'}, 'only 0.1 wastes a buffer')
     clean = {n: p for n, p in answer.items() if p['figures']}
     equal(sorted(clean), ['candela+0.1', 'candela+0.2', 'candela+arena', 'candela+hardened'])
     equal({n: p['figures']['pool_bytes'] for n, p in clean.items()},

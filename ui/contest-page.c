@@ -176,9 +176,19 @@ void psc_contest_page_status(PscContestPage *self, struct psc_text *out)
     const PscEntrant *e = psc_contest_at(self->contest, best), *mine = psc_contest_at(self->contest, own);
     PscSelection selection = psc_workspace_selection(self->ws);
     char bytes[24], label[96];
-    for (guint i = 0; i < psc_contest_n(self->contest); i++)
+    guint wrong = 0, unable = 0;
+    for (guint i = 0; i < psc_contest_n(self->contest); i++) {
         n += psc_contest_at(self->contest, i)->done;
+        wrong += psc_contest_at(self->contest, i)->finding_n > 0;
+        unable += psc_contest_at(self->contest, i)->done && !psc_contest_at(self->contest, i)->able;
+    }
     psc_text_addf(out, "Compare: %u of %u planners", n, psc_contest_n(self->contest));
+    if (unable)
+        psc_text_addf(out, ", %u cannot", unable);
+    if (wrong)
+        psc_text_addf(out, ", %u read%s wrong bytes", wrong, wrong == 1 ? "s" : "");
+    else if (n > unable)
+        psc_text_add(out, ", all clean");
     if (e)
         psc_text_addf(out, ";  the best reserves %s (%s)", psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes), e->name);
     if (mine && mine->able)

@@ -190,6 +190,8 @@ struct look {
     struct psc_phase phase;
     guint phase_index;
     struct psc_analysis_options options;
+    struct psc_foreign plan;  /* in the arena; with options.foreign */
+    struct psc_arena arena;
     PscLook look;
     struct psc_error error;
     guint request;
@@ -200,14 +202,18 @@ static void free_look(gpointer data)
     struct look *look = data;
     psc_look_clear(&look->look);
     psc_document_unref(look->document);
+    psc_arena_release(&look->arena);
     g_free(look);
 }
 
 static void look_cb(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data, GCancellable *cancel G_GNUC_UNUSED)
 {
     struct look *look = data;
-    g_task_return_boolean(task, psc_look_make(&look->look, look->document, NULL, look->phase_index, &look->phase, &look->options,
-                                              FALSE, 0, &look->error));
+    bool made = psc_look_make(&look->look, look->document, NULL, look->phase_index, &look->phase, &look->options, FALSE, 0,
+                              &look->error);
+    if (made)
+        look->look.study->options.foreign = NULL; /* nobody has it yet, and the plan goes with this job */
+    g_task_return_boolean(task, made);
 }
 
 static void looked_cb(GObject *source, GAsyncResult *result, gpointer data G_GNUC_UNUSED)
@@ -225,12 +231,13 @@ static void looked_cb(GObject *source, GAsyncResult *result, gpointer data G_GNU
     emit(self);
 }
 
-gboolean psc_pair_show_options(PscPair *self, const struct psc_analysis_options *options, const char *name)
+/* Nobody reads the document while it is scanned here and shown there. */
+static struct look *look_new(PscPair *self, const char *name)
 {
     PscStudy *study = psc_workspace_study(self->a);
     double fraction;
     if (!study || psc_workspace_scanning(self->a, &fraction))
-        return FALSE;
+        return NULL;
     char *own = g_strdup(name);
     psc_pair_clear(self);
     self->name = own;
@@ -238,14 +245,42 @@ gboolean psc_pair_show_options(PscPair *self, const struct psc_analysis_options 
     look->document = psc_document_ref(study->document);
     look->phase = study->phase;
     look->phase_index = study->phase_index;
-    look->options = *options;
     look->request = self->request;
+    return look;
+}
+
+static gboolean look_start(PscPair *self, struct look *look)
+{
     GTask *task = g_task_new(self, NULL, looked_cb, NULL);
     g_task_set_task_data(task, look, free_look);
     g_task_run_in_thread(task, look_cb);
     g_object_unref(task);
     emit(self);
     return TRUE;
+}
+
+gboolean psc_pair_show_options(PscPair *self, const struct psc_analysis_options *options, const char *name)
+{
+    struct look *look = look_new(self, name);
+    if (!look)
+        return FALSE;
+    look->options = *options;
+    return look_start(self, look);
+}
+
+gboolean psc_pair_show_plan(PscPair *self, struct psc_arena *arena, const struct psc_foreign *plan, const char *name)
+{
+    struct look *look = look_new(self, name);
+    if (!look) {
+        psc_arena_release(arena);
+        return FALSE;
+    }
+    look->arena = *arena;
+    *arena = (struct psc_arena){0};
+    look->plan = *plan;
+    look->options = psc_workspace_study(self->a)->options;
+    look->options.foreign = &look->plan;
+    return look_start(self, look);
 }
 
 void psc_pair_show_document(PscPair *self, PscDocument *document, PscLook *look, const char *title)

@@ -3,6 +3,7 @@
  *     PscPair *pair = psc_pair_of(ws_a);          one for each workspace, with a workspace of its own for the other side
  *     psc_pair_show_options(pair, &options, ..)   B: the same phase under other options
  *     psc_pair_show_document(pair, opened ...)    B: another document
+ *     psc_pair_show_plan(pair, &arena, &plan, ..) B: the same phase under a plan from a file
  *     psc_pair_clear(pair)                        no B
  *
  * Positions, values and ranges go through the difference (core/debug/diff-plans.h): the cursor of B stands on the same tensor as that
@@ -25,6 +26,8 @@ PscWorkspace *psc_pair_other(PscPair *self);  /* B's workspace; without a docume
 gboolean psc_pair_show_options(PscPair *self, const struct psc_analysis_options *options, const char *name);
 /* Takes document and look, as psc_workspace_adopt does. */
 void psc_pair_show_document(PscPair *self, PscDocument *document, PscLook *look, const char *title);
+/* B: a plan made elsewhere, of A's graph. Takes the arena that holds it. */
+gboolean psc_pair_show_plan(PscPair *self, struct psc_arena *arena, const struct psc_foreign *plan, const char *name);
 void psc_pair_clear(PscPair *self);
 const char *psc_pair_name(PscPair *self);     /* of B, or NULL */
 const char *psc_pair_failure(PscPair *self);  /* why there is no B, or NULL */

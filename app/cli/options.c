@@ -3,6 +3,7 @@
 #include "app/cli/option-table.h"
 #include "core/candela/fault.h"
 #include "core/model/preset.h"
+#include "core/plan/choice.h"
 #include "core/run/faults.h"
 
 #include <string.h>
@@ -39,6 +40,13 @@ static bool takes_presets(enum cli_command command)
     return false;
 }
 
+static void add_planners(struct psc_text *out)
+{
+    psc_text_add(out, "\nPlanners:\n");
+    for (const struct psc_planner *p = psc_planners; p->name; p++)
+        psc_text_addf(out, "  %-14s %s\n", p->name, p->text);
+}
+
 static void add_presets(struct psc_text *out)
 {
     psc_text_add(out, "\nPresets (--preset):\n");
@@ -73,8 +81,10 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
         if (cli_option_at(i)->in & CLI_IN(command))
             add_option(out, cli_option_at(i), command);
     }
-    if (CLI_IN(command) & CLI_PLANNING || command == CLI_RUN)
+    if (CLI_IN(command) & CLI_PLANNING || command == CLI_RUN) {
+        add_planners(out);
         add_faults(out, command);
+    }
     if (takes_presets(command))
         add_presets(out);
     psc_text_add(out, command == CLI_DIFF ? "\nExit status: 0 the same, 1 they differ, 2 trouble.\n"
@@ -136,6 +146,13 @@ static enum psc_status bad_value(const struct cli_option *o, enum cli_command co
 {
     if (o->right)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s: '%.60s' is not %s", o->name, value, o->right);
+    if (!strcmp(o->name, "--planner")) {
+        struct psc_text names = {0};
+        psc_planner_names(&names, false, " or ");
+        enum psc_status status = psc_fail(reterr, PSC_ERR_USAGE, "%s: '%.60s' is not %s", o->name, value, psc_text_str(&names));
+        psc_text_release(&names);
+        return status;
+    }
     char known[240] = "";
     for (uint32_t i = 0; i < psc_named_fault_n(); i++) {
         struct psc_named_fault fault = psc_named_fault(i);

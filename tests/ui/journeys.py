@@ -213,7 +213,7 @@ def all_planners_stand_side_by_side_and_one_of_them_is_taken():
         w.says('350 of 368 recorded values')
         w.keys('ctrl+shift+p')
         w.says('Compare planners')
-        w.says('Compare: 9 of 9 planners;  the best reserves 597 KiB')
+        w.says('Compare: 9 of 9 planners, all clean;  the best reserves 597 KiB')
         w.silent('350 of 368 recorded values')  # what is behind the page is not read out
         w.says('pool \u2192 greedy-breadth')
         w.says('greedy-breadth saves 298,988 bytes (33 %): 280,576 of holes, 18,412 of padding.')
@@ -266,6 +266,17 @@ def two_files_on_the_command_line_are_compared():
         w.says('Compare: 9 of 9 planners')
         w.keys('Escape')
         w.at('Before the first op')
+
+
+@suite.journey
+def a_plan_file_stands_beside_the_graph_that_it_is_a_plan_of():
+    plan = os.path.join(os.environ['HOME'], 'naive.json')
+    with open(plan, 'w') as file:
+        subprocess.run([CLI, 'plan', METAL, '--planner', 'naive', '--json'], check=True, stdout=file)
+    with window(METAL, plan) as w:
+        w.says('488 values on both sides: ')
+        w.says('B   the same \u00b7 Plan of the file')
+        w.says('Reserved are 5,052,416 bytes more')
 
 
 @suite.journey

@@ -1,0 +1,266 @@
+/* Planners side by side and two plans locked together, without a display: what the workers bring, and how the lock carries over. */
+#include "tests/util.h"
+#include "traces/traces.h"
+#include "ui/contest.h"
+#include "ui/pair.h"
+
+#include <string.h>
+
+struct fixture {
+    PscWorkspace *ws;
+};
+
+static PscDocument *read_document(const char *relative, PscLook *look)
+{
+    char *path = test_source_path(relative);
+    struct psc_report report = {0};
+    struct psc_error error = {0};
+    struct psc_doc *doc = NULL;
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    g_assert_cmpint(psc_trace_open(path, NULL, &report, &doc, &error), ==, PSC_OK);
+    psc_report_release(&report);
+    PscDocument *document = psc_document_new(doc);
+    g_assert_true(psc_look_make(look, document, NULL, 0, &doc->phases[0], &options, false, 0, &error));
+    g_free(path);
+    return document;
+}
+
+static void set_up(struct fixture *f, gconstpointer file)
+{
+    PscLook look = {0};
+    f->ws = psc_workspace_new();
+    if (!file)
+        return;
+    PscDocument *document = read_document(file, &look);
+    psc_workspace_adopt(f->ws, document, &look, "test");
+}
+
+static void tear_down(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscWorkspace *watched = f->ws;
+    g_object_add_weak_pointer(G_OBJECT(f->ws), (gpointer *)&watched);
+    psc_workspace_close(f->ws);
+    g_object_unref(f->ws);
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (watched) { /* workers that are still at it hold a reference */
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, FALSE);
+        g_thread_yield();
+    }
+}
+
+/* Until the contest is over and the workspaces rest; ten minutes is for ever. */
+static void settle(struct fixture *f)
+{
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (psc_workspace_busy(f->ws) || psc_workspace_scanning(f->ws, NULL) || psc_contest_running(psc_contest_of(f->ws))) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, TRUE);
+    }
+}
+
+static const struct psc_plan_diff *wait_diff(struct fixture *f)
+{
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (!psc_pair_diff(psc_pair_of(f->ws)) || psc_workspace_scanning(psc_pair_other(psc_pair_of(f->ws)), NULL)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, TRUE);
+    }
+    return psc_pair_diff(psc_pair_of(f->ws));
+}
+
+static guint find(PscContest *contest, const char *name)
+{
+    for (guint i = 0; i < psc_contest_n(contest); i++)
+        if (g_str_equal(psc_contest_at(contest, i)->name, name))
+            return i;
+    g_error("no %s", name);
+}
+
+static void test_contest(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscContest *contest = psc_contest_of(f->ws);
+    guint planners = 0;
+    settle(f);
+    g_assert_cmpuint(psc_contest_n(contest), ==, 0); /* nobody asked yet */
+    psc_contest_want(contest, TRUE);
+    g_assert_true(psc_contest_running(contest));
+    settle(f);
+    for (const struct psc_planner *p = psc_planners; p->name; p++)
+        planners++;
+    g_assert_cmpuint(psc_contest_n(contest), ==, planners + 1); /* the pool in exact sizes, too */
+    for (guint i = 0; i < psc_contest_n(contest); i++) {
+        const PscEntrant *e = psc_contest_at(contest, i);
+        g_assert_true(e->done && e->able);
+        g_assert_cmpuint(e->finding_n, ==, 0);
+        if (i)
+            g_assert_cmpuint(psc_contest_at(contest, i - 1)->contender.cost.reserved, <=, e->contender.cost.reserved);
+    }
+    g_assert_cmpuint(psc_contest_own(contest), ==, find(contest, "pool"));
+    g_assert_cmpuint(psc_contest_best(contest), ==, 0);
+    g_assert_cmpuint(psc_contest_picked(contest), ==, PSC_NONE);
+    psc_contest_pick(contest, find(contest, "optimal"));
+    g_assert_cmpuint(psc_contest_picked(contest), ==, find(contest, "optimal"));
+    guint serial = psc_contest_serial(contest);
+    psc_contest_use(contest, psc_contest_picked(contest));
+    settle(f);
+    g_assert_cmpstr(psc_workspace_study(f->ws)->analysis->plan->planner, ==, "optimal");
+    g_assert_cmpuint(psc_contest_own(contest), ==, find(contest, "optimal"));
+    g_assert_cmpuint(psc_contest_serial(contest), ==, serial); /* the same contest: only whose the document is */
+    psc_contest_want(contest, FALSE);
+}
+
+/* Other options, another contest: faults count for each, and one that reads wrong bytes is not the best. */
+static void test_options(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscContest *contest = psc_contest_of(f->ws);
+    struct psc_analysis_options options = *psc_workspace_options(f->ws);
+    psc_contest_want(contest, TRUE);
+    options.plan.slots = PSC_SLOTS_FIFO;
+    options.plan.order = PSC_ORDER_TOPOLOGICAL;
+    options.replan = true;
+    psc_workspace_set_options(f->ws, &options);
+    settle(f);
+    const PscEntrant *pool = psc_contest_at(contest, find(contest, "pool"));
+    g_assert_cmpuint(pool->finding_n, ==, 1);
+    g_assert_cmpuint(psc_contest_at(contest, psc_contest_best(contest))->finding_n, ==, 0);
+    psc_workspace_close(f->ws);
+    settle(f);
+    g_assert_cmpuint(psc_contest_n(contest), ==, 0);
+    g_assert_cmpuint(psc_contest_best(contest), ==, PSC_NONE);
+    g_assert_cmpuint(psc_contest_own(contest), ==, PSC_NONE);
+    psc_contest_use(contest, 0); /* nothing to use */
+    psc_contest_want(contest, FALSE);
+}
+
+static void pair_with(struct fixture *f, const char *name)
+{
+    PscContest *contest = psc_contest_of(f->ws);
+    psc_contest_want(contest, TRUE);
+    settle(f);
+    struct psc_analysis_options options = psc_contest_options(contest, find(contest, name));
+    g_assert_true(psc_pair_show_options(psc_pair_of(f->ws), &options, name));
+    psc_contest_want(contest, FALSE);
+}
+
+static void test_lock(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscPair *pair = psc_pair_of(f->ws);
+    PscWorkspace *other = psc_pair_other(pair);
+    double x0, x1;
+    pair_with(f, "optimal");
+    const struct psc_plan_diff *d = wait_diff(f);
+    g_assert_cmpstr(psc_pair_name(pair), ==, "optimal");
+    g_assert_cmpuint(d->count[PSC_CHANGE_MOVED], >, 100);
+    g_assert_cmpuint(psc_pair_n(pair), ==, d->change_n);
+    for (guint i = 1; i < psc_pair_n(pair); i++) {
+        int64_t a = psc_pair_at(pair, i - 1)->peak_bytes, b = psc_pair_at(pair, i)->peak_bytes;
+        g_assert_cmpint(a < 0 ? -a : a, >=, b < 0 ? -b : b);
+    }
+    psc_workspace_set_range(f->ws, 100, 140);
+    psc_workspace_range(other, &x0, &x1);
+    g_assert_cmpfloat(x0, ==, 100);
+    g_assert_cmpfloat(x1, ==, 140);
+    psc_workspace_set_cursor(f->ws, 124);
+    psc_workspace_select_node(f->ws, 124);
+    g_assert_cmpint(psc_workspace_cursor(other), ==, 124);
+    g_assert_cmpuint(psc_workspace_selection(other).node, ==, 124);
+    psc_workspace_set_cursor(other, 130); /* and the other way round */
+    psc_workspace_select_node(other, 126);
+    psc_workspace_set_range(other, 90, 150);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 130);
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, 126);
+    psc_workspace_range(f->ws, &x0, &x1);
+    g_assert_cmpfloat(x1 - x0, ==, 60);
+    psc_workspace_set_y_mode(f->ws, PSC_VIEW_ROWS);
+    g_assert_cmpint(psc_workspace_y_mode(other), ==, PSC_VIEW_ROWS);
+    psc_workspace_show_all(f->ws);
+    psc_workspace_range(other, &x0, &x1);
+    g_assert_cmpfloat(x0, ==, -1);
+    g_assert_cmpfloat(x1, ==, 441);
+    psc_pair_pick(pair, 0);
+    g_assert_cmpuint(psc_pair_picked(pair), ==, 0);
+    g_assert_cmpuint(psc_workspace_selection(f->ws).node, ==, psc_workspace_selection(other).node);
+    psc_pair_clear(pair);
+    g_assert_null(psc_pair_diff(pair));
+    g_assert_null(psc_workspace_document(other));
+    g_assert_cmpuint(psc_pair_n(pair), ==, 0);
+    g_assert_cmpuint(psc_pair_picked(pair), ==, PSC_NONE);
+}
+
+/* Another document; when the first one goes, so does the second. */
+static void test_document(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscPair *pair = psc_pair_of(f->ws);
+    PscLook look = {0};
+    settle(f);
+    PscDocument *document = read_document("traces/samples/qwen2.5-0.5b-per-node.json", &look);
+    psc_pair_show_document(pair, document, &look, "per node");
+    g_assert_cmpuint(wait_diff(f)->change_n, ==, 0);
+    psc_workspace_select_node(f->ws, 3);
+    g_assert_cmpuint(psc_workspace_selection(psc_pair_other(pair)).node, ==, 3);
+    psc_workspace_close(f->ws);
+    g_assert_null(psc_workspace_document(psc_pair_other(pair)));
+    g_assert_null(psc_pair_name(pair));
+}
+
+/* A new plan on one side is a new difference; a look that comes too late is dropped. */
+static void test_again(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscPair *pair = psc_pair_of(f->ws);
+    pair_with(f, "optimal");
+    pair_with(f, "pool");
+    g_assert_cmpuint(wait_diff(f)->change_n, ==, 0);
+    struct psc_analysis_options options = *psc_workspace_options(f->ws);
+    options.planner = psc_planner_find("naive");
+    options.replan = true;
+    psc_workspace_set_options(f->ws, &options);
+    settle(f);
+    g_assert_cmpuint(wait_diff(f)->change_n, >, 0);
+    struct psc_arena arena = {0};
+    struct psc_foreign none = {0};
+    g_assert_true(psc_pair_show_plan(pair, &arena, &none, "nothing placed"));
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (!psc_pair_failure(pair)) { /* it places nothing that is read: that is told */
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_assert_null(psc_pair_diff(pair));
+}
+
+/* The window goes while workers are at it. */
+static void test_leave(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    settle(f);
+    psc_contest_want(psc_contest_of(f->ws), TRUE);
+    struct psc_analysis_options options = *psc_workspace_options(f->ws);
+    g_assert_true(psc_pair_show_options(psc_pair_of(f->ws), &options, "the same"));
+}
+
+static void test_nothing(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    psc_contest_want(psc_contest_of(f->ws), TRUE);
+    g_assert_cmpuint(psc_contest_n(psc_contest_of(f->ws)), ==, 0);
+    g_assert_null(psc_contest_at(psc_contest_of(f->ws), 0));
+    g_assert_false(psc_pair_show_options(psc_pair_of(f->ws), &options, "none"));
+    g_assert_null(psc_pair_at(psc_pair_of(f->ws), 0));
+    psc_pair_pick(psc_pair_of(f->ws), 0);
+    psc_contest_want(psc_contest_of(f->ws), FALSE);
+}
+
+#define METAL "traces/samples/qwen2.5-0.5b-metal.json"
+#define ADD(name, file, test) g_test_add("/contest/" name, struct fixture, file, set_up, test, tear_down)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    ADD("contest", METAL, test_contest);
+    ADD("options", METAL, test_options);
+    ADD("lock", METAL, test_lock);
+    ADD("document", METAL, test_document);
+    ADD("again", METAL, test_again);
+    ADD("leave", METAL, test_leave);
+    ADD("nothing", NULL, test_nothing);
+    return g_test_run();
+}
