@@ -539,4 +539,29 @@ def random_graphs_with_a_forced_pair_agree_with_a_simulation():
     every_pair_of(int(os.environ.get('PSC_SEED', '20')), 60)
 
 
+@test
+def candela_plans_graphs_by_generation_and_with_faults():
+    graph = sample('samples/chain.json')
+    figures = {}
+    for generation in ('hardened', '0.1', '0.2', 'arena'):
+        answer = run('check', graph, '--planner', 'candela', '--generation', generation, '--json')
+        equal(answer.status, 0)
+        figures[generation] = answer.json['figures']
+    equal(figures['0.1']['in_place'], 0)
+    check(figures['hardened']['in_place'] > 0, figures['hardened'])
+    check(figures['0.1']['pool_bytes'] > figures['hardened']['pool_bytes'], figures)
+    check('candela, generation 0.1, faults b19' in
+          run('plan', graph, '--planner', 'candela', '--generation', '0.1', '--fault', 'b19').out, 'the plan does not say how')
+    equal(run('plan', graph, '--planner', 'candela', '--fault', 'b6', '--json').json['figures']['in_place'], 0)
+    answer = run('plan', graph, '--generation', '0.1')
+    equal(answer.status, 2)
+    check("'0.1' is for expressions" in answer.err and '--planner candela' in answer.err, answer.err)
+    answer = run('plan', graph, '--planner', 'candela', '--fault', 'b1')
+    equal(answer.status, 2)
+    check('the others are for expressions' in answer.err, answer.err)
+    answer = run('plan', graph, '--planner', 'candela', '--fault', 'b23')
+    check('b1 to b22' in answer.err, answer.err)
+    rows = run('compare', graph, '--planners', 'candela,candela+0.1,candela+arena+b21', '--json').json['planners']
+    equal([r['findings'] for r in rows], [[], [], []])
+
 main()

@@ -90,7 +90,12 @@ void psc_plan_options_write_json(struct psc_json *j, const struct psc_plan_optio
     for (int f = 0; f < PSC_FAULT_N; f++)
         if (options->faults & PSC_FAULT_BIT(f))
             psc_json_string(j, psc_fault_info((enum psc_fault)f)->name);
+    for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
+        if (options->candela_faults & PSC_CANDELA_BIT(f))
+            psc_json_string(j, psc_candela_fault_name((enum psc_candela_fault)f));
     psc_json_end_array(j);
+    if (options->generation)
+        psc_json_put_string(j, "generation", psc_generation_name(options->generation));
     if (options->align)
         psc_json_put_u64(j, "align", options->align);
     if (options->capacity)

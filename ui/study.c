@@ -68,6 +68,8 @@ static char *plan_words(const PscStudy *study)
             if (o->faults & PSC_FAULT_BIT(f))
                 g_string_append_printf(words, " · %s", psc_fault_info(f)->name);
     }
+    if (strcmp(plan->planner, "candela") == 0 && plan->options.generation != PSC_GEN_HARDENED)
+        g_string_append_printf(words, " · %s", psc_generation_name(plan->options.generation));
     return g_string_free(words, FALSE);
 }
 

@@ -151,6 +151,23 @@ static enum psc_status find_phase(struct cli_input *in, struct cli_options *opti
                     in->doc->phase_n, in->doc->phase_n == 1 ? "phase" : "phases");
 }
 
+/* Of the words for expressions generations and some faults are for graphs, too, when candela plans them. */
+static enum psc_status graph_takes_words(struct cli_options *o, struct psc_error *reterr)
+{
+    if (!*o->lazy_words)
+        return PSC_OK;
+    if (!o->planner || strcmp(o->planner->name, "candela"))
+        return psc_fail(reterr, PSC_ERR_USAGE, "'%s' is for expressions (--expr TEXT or a .lazy file) and for --planner candela",
+                        o->lazy_words);
+    if (strstr(o->lazy_words, "level"))
+        return psc_fail(reterr, PSC_ERR_USAGE, "'level' is for expressions: --expr TEXT or a .lazy file");
+    if (o->plan.candela_faults & ~PSC_CANDELA_GRAPH_FAULTS)
+        return psc_fail(reterr, PSC_ERR_USAGE, "of candela's faults b6, b7, b11, b12, b15, b16 and b18 to b21 are for graphs; the others "
+                        "are for expressions");
+    o->replan = true;
+    return PSC_OK;
+}
+
 enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, bool whole)
 {
     struct psc_report report = {0};
@@ -159,8 +176,8 @@ enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, 
     enum psc_status status;
     if (options->expr || (*options->lazy_words && cli_lazy_is(options)))
         status = cli_lazy_doc(options, &in->doc, &error);
-    else if (*options->lazy_words)
-        status = psc_fail(&error, PSC_ERR_USAGE, "'%s' is for expressions: --expr TEXT or a .lazy file", options->lazy_words);
+    else if ((status = graph_takes_words(options, &error)))
+        ; /* the sentence is there */
     else if (options->preset || app_is_model_file(options->file))
         status = open_model(in, options, &error);
     else if (options->model_option)

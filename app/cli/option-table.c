@@ -168,11 +168,18 @@ bool cli_add_lazy_word(struct cli_options *o, const char *v)
     snprintf(o->lazy_words + n, sizeof o->lazy_words - n, "%s%s", n ? " " : "", v);
     return true;
 }
+bool cli_add_candela_fault(struct cli_options *o, const char *v)
+{
+    enum psc_candela_fault fault = psc_candela_fault_from_name(v);
+    if (fault == PSC_CANDELA_FAULT_N || !cli_add_lazy_word(o, v))
+        return false;
+    o->plan.candela_faults |= PSC_CANDELA_BIT(fault);
+    return true;
+}
 static bool set_expr(struct cli_options *o, const char *v) { return *(o->expr = v); }
 static bool set_generation(struct cli_options *o, const char *v)
 {
-    enum psc_generation generation;
-    return psc_generation_parse(v, &generation) && cli_add_lazy_word(o, v);
+    return psc_generation_parse(v, &o->plan.generation) && cli_add_lazy_word(o, v);
 }
 static bool set_level(struct cli_options *o, const char *v)
 {
@@ -184,7 +191,7 @@ static bool set_fault(struct cli_options *o, const char *v)
 {
     enum psc_fault fault = psc_fault_from_name(v);
     if (fault == PSC_FAULT_N)
-        return psc_candela_fault_from_name(v) != PSC_CANDELA_FAULT_N && cli_add_lazy_word(o, v);
+        return cli_add_candela_fault(o, v);
     o->plan.faults |= PSC_FAULT_BIT(fault);
     return o->replan = true;
 }

@@ -28,6 +28,7 @@ const struct cli_option *cli_option_at(size_t i);
 size_t cli_option_n(void);
 /* Generation, fault or `level` of an expression; false when there are too many. */
 bool cli_add_lazy_word(struct cli_options *o, const char *word);
+bool cli_add_candela_fault(struct cli_options *o, const char *name); /* false: unknown, or too many words */
 extern const struct cli_option cli_run_option_table[];
 extern const size_t cli_run_option_n;
 

@@ -26,7 +26,7 @@ static void add_faults(struct psc_text *out, enum cli_command command)
     }
     if (command == CLI_EXPORT)
         return;
-    psc_text_add(out, "\nFaults of expressions:\n");
+    psc_text_add(out, "\nFaults of expressions (of graphs, too, with --planner candela: b6, b7, b11, b12, b15, b16, b18 to b21):\n");
     for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
         psc_text_addf(out, "  %-4s %s\n", psc_candela_fault_name((enum psc_candela_fault)f),
                       psc_candela_fault_text((enum psc_candela_fault)f));
@@ -161,7 +161,8 @@ static enum psc_status bad_value(const struct cli_option *o, enum cli_command co
         strncat(known, *known ? ", " : "", sizeof known - strlen(known) - 1);
         strncat(known, fault.name, sizeof known - strlen(known) - 1);
     }
-    return psc_fail(reterr, PSC_ERR_USAGE, "%s: unknown fault '%.60s'; known are %s", o->name, value, known);
+    return psc_fail(reterr, PSC_ERR_USAGE, "%s: unknown fault '%.60s'; known are %s%s", o->name, value, known,
+                    command == CLI_EXPORT ? "" : "; of candela's rules b1 to b22 and cl1 to cl4");
 }
 
 /* One option and its value, which may stand behind '=' or be the next word. */

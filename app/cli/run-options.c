@@ -139,7 +139,7 @@ static bool set_fault(struct cli_options *o, const char *v)
         return o->run.for_arenas = true;
     }
     if (!psc_named_fault_find(v, &fault))
-        return psc_candela_fault_from_name(v) != PSC_CANDELA_FAULT_N && cli_add_lazy_word(o, v);
+        return cli_add_candela_fault(o, v);
     o->plan.faults |= fault.plan;
     o->run.session.run_faults |= fault.run;
     o->run.session.call_faults |= fault.call;

@@ -26,12 +26,6 @@
 enum psc_tag { PSC_TAG_ANYTHING, PSC_TAG_PACKED, PSC_TAG_PACKED_CACHE, PSC_TAG_N };
 const char *psc_tag_name(enum psc_tag tag);
 
-/* hardened: the five strategies with all later guards and the latent defects mended. 0.1: in place never happens. 0.2: with it,
- * the other operand told by node, scalar ops over strided bytes. arena: UseSlot replaced by packed offsets. */
-enum psc_generation { PSC_GEN_HARDENED, PSC_GEN_01, PSC_GEN_02, PSC_GEN_ARENA, PSC_GEN_N };
-const char *psc_generation_name(enum psc_generation generation); /* "0.2" */
-bool psc_generation_parse(const char *text, enum psc_generation *ret);
-
 struct psc_candela_options {
     enum psc_generation generation;
     uint64_t faults; /* PSC_CANDELA_BIT */

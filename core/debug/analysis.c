@@ -20,6 +20,17 @@ static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
         psc_text_release(&text);
         return ret;
     }
+    if (!strcmp(plan->planner, "candela")) {
+        psc_text_addf(&text, "Planned here: candela, generation %s", psc_generation_name(o->generation));
+        for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
+            if (o->candela_faults & PSC_CANDELA_BIT(f)) {
+                psc_text_addf(&text, "%s %s", lead, psc_candela_fault_name((enum psc_candela_fault)f));
+                lead = "";
+            }
+        char *words = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
+        psc_text_release(&text);
+        return words;
+    }
     psc_text_addf(&text, "Planned here: %s, %s, %s", plan->planner, psc_mode_name(o->mode), psc_size_name(o->size));
     psc_text_addf(&text, ", %s slot", psc_slots_name(o->slots));
     if (o->slots == PSC_SLOTS_RANDOM)

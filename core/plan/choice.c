@@ -18,6 +18,14 @@ static bool parse_align(const char *part, uint64_t *ret)
     return true;
 }
 
+/* One that candela's rules for graphs have. */
+static bool add_candela_fault(struct psc_planner_choice *c, const char *part)
+{
+    uint64_t bit = PSC_CANDELA_BIT(psc_candela_fault_from_name(part)) & PSC_CANDELA_GRAPH_FAULTS;
+    c->plan.candela_faults |= bit;
+    return bit;
+}
+
 static bool parse_part(struct psc_planner_choice *c, const char *part)
 {
     const struct psc_planner *planner = psc_planner_find(part);
@@ -26,6 +34,8 @@ static bool parse_part(struct psc_planner_choice *c, const char *part)
         c->planner = planner;
     else if (fault != PSC_FAULT_N)
         c->plan.faults |= PSC_FAULT_BIT(fault);
+    else if (psc_candela_fault_from_name(part) != PSC_CANDELA_FAULT_N)
+        return add_candela_fault(c, part);
     else if (!strcmp(part, "apart"))
         c->plan.apart = true;
     else if (!strcmp(part, "file"))
@@ -33,7 +43,7 @@ static bool parse_part(struct psc_planner_choice *c, const char *part)
     else
         return psc_mode_parse(part, &c->plan.mode) || psc_size_parse(part, &c->plan.size) ||
                psc_slots_parse(part, &c->plan.slots, &c->plan.seed) || psc_order_parse(part, &c->plan.order) ||
-               parse_align(part, &c->plan.align);
+               parse_align(part, &c->plan.align) || psc_generation_parse(part, &c->plan.generation);
     return true;
 }
 

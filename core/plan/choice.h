@@ -3,6 +3,7 @@
  *     pool                      the pool planner, the other options as they are
  *     pool+hardened+exact       modes, sizes, slots, orders and faults are parts in any order
  *     optimal+align=64+apart    of planners of arenas
+ *     candela+0.2+b11           generation and faults of candela's rules
  *     exact                     the planner stays as it is
  *     file                      what the file brings: its events or its plan
  *

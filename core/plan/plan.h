@@ -8,6 +8,7 @@
 #ifndef PSC_CORE_PLAN_PLAN_H
 #define PSC_CORE_PLAN_PLAN_H
 
+#include "core/candela/fault.h"
 #include "core/doc/doc.h"
 #include "core/plan/fault.h"
 #include "core/plan/offsets/offsets.h"
@@ -32,6 +33,9 @@ struct psc_plan_options {
     uint64_t align;        /* of every offset, bytes, a power of two; 0: 4, a word */
     uint64_t capacity;     /* of each backend's arena, bytes; 0: as large as it needs */
     bool apart;            /* nothing in place */
+    /* The candela planner looks at these and at none of the others but log and pool. */
+    enum psc_generation generation;
+    uint64_t candela_faults; /* PSC_CANDELA_BIT, of PSC_CANDELA_GRAPH_FAULTS */
     struct psc_offsets_budget budget; /* of `optimal` */
     const struct psc_pool_state *pool; /* what is there already, and budgets (core/plan/pool-state.h); NULL: nothing. Not
                               kept: the plan's own options have NULL */

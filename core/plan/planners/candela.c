@@ -6,14 +6,21 @@
  *     use slot                    the lowest slot of this exact length whose end is past; a slot that is read here is not past
  *     allocate                    else
  *
- * core/candela plans its own lazy expressions; this is the same rule in the common type, with the guards of the hardened
- * generation: inputs are edges and outputs roots (their slots have no end), KV nodes lie in regions. Sizes are exact, lives are
- * counted in build order. Cost: O((nodes + edges) log idle).
+ * core/candela plans its own lazy expressions; this is the same rule in the common type: inputs are edges and outputs roots
+ * (their slots have no end), KV nodes lie in regions. Sizes are exact, lives are counted in build order.
+ *
+ *     hardened    the guards above
+ *     0.1         in place only over what died before this step: it never happens
+ *     0.2         another operand in the same bytes is told by its node, not by its slot
+ *     arena       no slot is used again: slots with an end are packed into an arena a backend (candela-arena.h)
+ *
+ * Faults are branches in these rules. Cost: O((nodes + edges) log idle), packing as in core/candela/pack.h.
  */
 #include "core/plan/planners/planners.h"
 
 #include "core/base/mem.h"
 #include "core/plan/planners/budget.h"
+#include "core/plan/planners/candela-arena.h"
 #include "core/plan/sketch.h"
 #include "core/plan/slots.h"
 
@@ -24,6 +31,7 @@ struct slot { /* what is known of one buffer */
     int32_t end;       /* last position that reads it; n: none, it is never given back */
     psc_node owner;    /* PSC_NONE: idle since before this graph */
     uint32_t next_due; /* the next slot that ends at the same position */
+    int32_t start;     /* where it was made */
 };
 struct work {
     struct psc_sketch sketch;
@@ -35,7 +43,26 @@ struct work {
     uint32_t *due;      /* [n]: slots whose end was this position when they were noted */
     struct psc_plan_budget budget;
     int32_t n;
+    bool dead_before, by_node, packs; /* by generation and faults */
 };
+
+static bool faulty(const struct work *w, enum psc_candela_fault fault)
+{
+    return w->sketch.options.candela_faults & PSC_CANDELA_BIT(fault);
+}
+
+/* The last position that reads the node's bytes, n: for ever. b15: views are not followed; b16: what has no end has the
+ * shortest. */
+static int32_t end_of(const struct work *w, psc_node node)
+{
+    const struct psc_graph *g = w->graph;
+    int32_t last = w->sketch.lives.last[node], direct = (int32_t)node;
+    if (!faulty(w, last >= w->n ? PSC_CANDELA_B16 : PSC_CANDELA_B15))
+        return last;
+    for (uint32_t k = g->reader_at[node]; k < g->reader_at[node + 1]; k++)
+        direct = (int32_t)g->readers[k] > direct ? (int32_t)g->readers[k] : direct;
+    return direct;
+}
 
 static uint32_t bank(uint8_t backend)
 {
@@ -53,15 +80,16 @@ static void note_end(struct work *w, uint32_t buffer)
     w->due[slot->end] = buffer;
 }
 
-/* After the step at this position: slots that ended here may be used from the next one on. */
-static bool give_back(struct work *w, int32_t at)
+/* After the step at this position: slots whose end is `due` may be used from the next one on. Without a fault both are one. */
+static bool give_back(struct work *w, int32_t due, int32_t at)
 {
-    uint32_t next, n = 0;
-    for (uint32_t b = w->due[at]; b != PSC_NONE; b = next) {
+    uint32_t next, n = 0, first = w->due[due];
+    w->due[due] = PSC_NONE;
+    for (uint32_t b = first; b != PSC_NONE; b = next) {
         struct slot *slot = &w->slots[b];
         const struct psc_buffer *buffer = &w->sketch.buffers[b];
         next = slot->next_due;
-        if (slot->end != at) { /* an in-place step moved its end */
+        if (slot->end != due) { /* an in-place step moved its end */
             note_end(w, b);
             continue;
         }
@@ -80,7 +108,7 @@ static bool hold(struct work *w, psc_node node)
     struct slot *slot = &w->slots[place->buffer];
     place->length = w->nodes[node].bytes;
     slot->owner = node;
-    slot->end = w->sketch.lives.last[node];
+    slot->end = end_of(w, node);
     note_end(w, place->buffer);
     return true;
 }
@@ -99,8 +127,9 @@ static bool allocate(struct work *w, psc_node node, int32_t at, uint32_t list, e
     place->buffer = psc_sketch_add_buffer(sketch, bytes, backend, role);
     if (place->buffer == PSC_NONE || !psc_grow(&w->slots, sketch->buffer_n, &w->slot_cap, sizeof *w->slots))
         return false;
-    w->slots[place->buffer] = (struct slot){.list = list};
-    psc_sketch_refuse(sketch, node, (struct psc_refused){PSC_NOT_IDLE, 0, bytes, w->idle.lists[list].made++});
+    w->slots[place->buffer] = (struct slot){.list = list, .start = at};
+    if (!w->packs)
+        psc_sketch_refuse(sketch, node, (struct psc_refused){PSC_NOT_IDLE, 0, bytes, w->idle.lists[list].made++});
     psc_budget_charge(&w->budget, backend, bytes);
     return hold(w, node) && psc_sketch_log(sketch, (struct psc_walk){at, PSC_WALK_NEW, node, place->buffer, bytes, 0});
 }
@@ -113,7 +142,7 @@ static bool use_slot_or_allocate(struct work *w, psc_node node, int32_t at, enum
     if (list == PSC_NONE)
         return false;
     uint32_t idle = w->idle.lists[list].n;
-    place->buffer = psc_slots_take(&w->idle, room, list);
+    place->buffer = w->packs ? PSC_NONE : psc_slots_take(&w->idle, room, list);
     if (place->buffer == PSC_NONE)
         return allocate(w, node, at, list, role);
     const struct slot *slot = &w->slots[place->buffer];
@@ -161,10 +190,12 @@ static enum psc_refusal forbids(const struct work *w, psc_node node, uint32_t k,
         return *a = from->bytes == info->bytes ? buffer->bytes : from->bytes, *b = info->bytes, PSC_NOT_SAME_BYTES;
     if (w->slots[place->buffer].end >= w->n)
         return PSC_NOT_OUTPUT;
-    if (w->slots[place->buffer].end != at)
-        return *b = later_reader(w, root, at), PSC_NOT_ROOT_READ_LATER;
+    int32_t end = w->slots[place->buffer].end;
+    bool dies = w->dead_before ? end < at : end == at;
+    if (!dies && !(end > at && faulty(w, PSC_CANDELA_B11)))
+        return *b = end > at ? later_reader(w, root, at) : node, PSC_NOT_ROOT_READ_LATER;
     for (uint32_t j = 0; j < info->src_n; j++)
-        if (j != k && w->sketch.places[src[j]].buffer == place->buffer)
+        if (j != k && (w->by_node ? src[j] == src[k] : w->sketch.places[src[j]].buffer == place->buffer))
             return *b = node, PSC_NOT_ROOT_READ_LATER;
     return PSC_NOT_N;
 }
@@ -181,7 +212,7 @@ static bool overwrite(struct work *w, psc_node node, uint32_t k, int32_t at)
     place->b = operand;
     slot = &w->slots[place->buffer];
     slot->owner = node;
-    slot->end = w->sketch.lives.last[node]; /* it is noted at `at`, and will be noted again there */
+    slot->end = end_of(w, node); /* it is noted at `at`, and will be noted again there */
     return psc_sketch_log(&w->sketch, (struct psc_walk){at, PSC_WALK_ALIAS, node, place->buffer, operand, 0});
 }
 
@@ -257,9 +288,14 @@ static bool walk(struct work *w)
     for (uint32_t k = 0; k < w->sketch.digest.filled_n; k++)
         if (!place_input(w, w->sketch.digest.filled[k]))
             return false;
-    for (int32_t at = 0; at < w->n; at++)
-        if (!place_node(w, (psc_node)at, at) || !give_back(w, at))
+    bool early = faulty(w, PSC_CANDELA_B12), next = faulty(w, PSC_CANDELA_B18), late = faulty(w, PSC_CANDELA_B19);
+    for (int32_t at = 0; at < w->n; at++) {
+        if ((early && !give_back(w, at, at)) || !place_node(w, (psc_node)at, at))
             return false;
+        if ((!early && !late && !give_back(w, at, at)) || (early && !give_back(w, at, at)) ||
+            (late && at && !give_back(w, at - 1, at)) || (next && at + 1 < w->n && !give_back(w, at + 1, at)))
+            return false;
+    }
     return true;
 }
 
@@ -299,6 +335,21 @@ static bool set_up(struct work *w)
     return true;
 }
 
+static enum psc_status pack(struct work *w, struct psc_error *reterr)
+{
+    size_t n = w->sketch.buffer_n;
+    int32_t *start = psc_arena_alloc(&w->sketch.scratch, n, sizeof *start);
+    int32_t *end = psc_arena_alloc(&w->sketch.scratch, n, sizeof *end);
+    if (!start || !end)
+        return psc_fail_nomem(reterr);
+    for (size_t b = w->sketch.region_n; b < n; b++) {
+        bool kept = w->slots[b].end >= w->n || w->sketch.buffers[b].role != PSC_ROLE_POOL;
+        start[b] = w->slots[b].start;
+        end[b] = kept ? -1 : w->slots[b].end;
+    }
+    return psc_candela_pack_arenas(&w->sketch, start, end, w->sketch.options.candela_faults, reterr);
+}
+
 enum psc_status psc_plan_candela(struct psc_arena *arena, const struct psc_graph *graph,
                                  const struct psc_plan_options *options, struct psc_plan **ret, struct psc_error *reterr)
 {
@@ -309,11 +360,17 @@ enum psc_status psc_plan_candela(struct psc_arena *arena, const struct psc_graph
     own.slots = PSC_SLOTS_LOWEST;
     own.order = PSC_ORDER_BUILD;
     own.faults = 0; /* they are the pool planner's */
+    own.candela_faults &= PSC_CANDELA_GRAPH_FAULTS;
+    w.dead_before = own.generation == PSC_GEN_01 || own.candela_faults & PSC_CANDELA_BIT(PSC_CANDELA_B6);
+    w.by_node = own.generation == PSC_GEN_02 || own.candela_faults & PSC_CANDELA_BIT(PSC_CANDELA_B7);
+    w.packs = own.generation == PSC_GEN_ARENA;
     enum psc_status status = psc_sketch_begin(&w.sketch, arena, graph, &own, reterr);
     if (!status && !set_up(&w))
         status = psc_fail_nomem(reterr);
     if (!status && !walk(&w))
         status = psc_budget_fail(&w.budget, reterr);
+    if (!status && w.packs)
+        status = pack(&w, reterr);
     if (!status)
         status = psc_sketch_copies(&w.sketch, reterr);
     if (!status)
