@@ -106,7 +106,7 @@ static enum psc_status lend(struct psc_arena_memory *m, psc_node block, struct p
     held->origin = t->memory;
     held->value = held->window = m->values[block].value;
     held->buffer = m->values[block].buffer;
-    held->canary = t->memory ? psc_arena_canary(t->memory, t->bytes) : 0;
+    held->canary = held->seen = t->memory ? psc_arena_canary(t->memory, t->bytes) : 0;
     if (story) {
         story->value = held->value;
         story->version = 0;
@@ -146,6 +146,7 @@ enum psc_status psc_session_hold(struct psc_session *s, psc_node output, struct 
         status = psc_lease_share(&other->lease, &held->lease, reterr);
         held->origin = other->origin;
         held->canary = other->canary;
+        held->seen = other->seen;
         held->value = held->window = other->value;
         held->buffer = other->buffer;
     }

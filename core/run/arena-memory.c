@@ -78,7 +78,7 @@ static bool claim_all(struct psc_arena_house *h, struct psc_arena_state *state)
     }
     for (const struct psc_held *held = h->held; held && fine; held = held->next)
         if (held->lease.store)
-            fine = claim(h, n, (struct psc_arena_claim){held->lease.store, held->lease.ticket, true, held->origin, held->canary});
+            fine = claim(h, n, (struct psc_arena_claim){held->lease.store, held->lease.ticket, true, held->origin, held->seen});
     return fine;
 }
 
@@ -99,6 +99,9 @@ void psc_arena_memory_look(struct psc_arena_house *h, bool cleared)
         memcpy(h->broken.text, v.text, sizeof v.text);
     }
     h->broken.ever |= v.broken;
+    for (struct psc_held *held = h->held; v.broken && held; held = held->next) /* what was told is told once */
+        if (held->lease.store)
+            held->seen = psc_arena_canary(held->lease.ticket.memory, held->lease.ticket.bytes);
     if (h->settings.story)
         psc_arena_story_lamps(h->settings.story, v.broken, v.text);
 }

@@ -67,7 +67,7 @@ struct psc_held {
     struct psc_held *prev, *next;
     struct psc_lease lease;
     const unsigned char *origin;   /* where the block lay before it was lent */
-    uint64_t canary, offset, bytes;
+    uint64_t canary, seen, offset, bytes; /* canary: of what was lent; seen: of what looks expect, once a change is told */
     uint32_t value, buffer, run;   /* value: of the block */
     uint32_t window;               /* the value that is read */
     struct psc_arena_memory *m;    /* whose value `block` it is, NULL when that is over */
