@@ -355,6 +355,34 @@ static void test_check(void)
     psc_arena_release(&arena);
 }
 
+/* The sweep and the naive check are of one mind about packings that were damaged, and about whole ones. */
+static void test_verify(void)
+{
+    uint64_t seed = test_seed(), state = seed;
+    unsigned good = 0, bad = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, seed);
+    for (unsigned round = 0; round < 600; round++) {
+        struct psc_arena arena = {0};
+        struct psc_offsets_problem p = boxes_random(&arena, seed + round, &shapes[round % G_N_ELEMENTS(shapes)]);
+        struct psc_offsets packed = pack(&arena, &p, "greedy-size");
+        struct psc_error naive = {0}, sweep = {0};
+        uint32_t i = (uint32_t)(psc_random_next(&state) % p.box_n);
+        switch (psc_random_next(&state) % 4) {
+        case 0: packed.offset[i] += psc_random_next(&state) % 64; break;
+        case 1: packed.offset[i] = packed.offset[psc_random_next(&state) % p.box_n]; break;
+        case 2: packed.spaces[0].height -= packed.spaces[0].height > 0; break;
+        default: break;
+        }
+        enum psc_status a = psc_offsets_check(&p, &packed, &naive), b = psc_offsets_verify(&p, &packed, &sweep);
+        g_assert_cmpint(a, ==, b);
+        if (a)
+            g_assert_true(*sweep.text && *naive.text);
+        *(a ? &bad : &good) += 1;
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(MIN(good, bad), >, 100);
+}
+
 /* ---- a million ----------------------------------------------------------------------------------------------------------- */
 
 /* Boxes that overlap a little, boxes that all live to the end, holes of a hundred thousand sizes. */
@@ -383,6 +411,8 @@ static void pack_many(const char *packer, uint32_t n, bool verify)
             g_error("%s", error.text);
         if (verify)
             boxes_assert_apart(&p, packed.offset);
+        if (psc_offsets_verify(&p, &packed, &error))
+            g_error("%s", error.text);
         g_assert_cmpuint(packed.spaces[0].height, >=, packed.spaces[0].bound);
     }
     psc_arena_release(&arena);
@@ -406,9 +436,11 @@ static enum psc_status pack_once(void *data)
 {
     const struct oom *oom = data;
     struct psc_arena arena = {0};
-    struct psc_offsets packed;
+    struct psc_offsets packed = {0};
     enum psc_status status = psc_offsets_pack(&arena, oom->problem, oom->packer,
                                               &(struct psc_offsets_budget){.work = 500}, &packed, NULL);
+    if (!status)
+        status = psc_offsets_verify(oom->problem, &packed, NULL);
     psc_arena_release(&arena);
     return status;
 }
@@ -448,6 +480,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/plan/offsets/what-makes-no-sense-is-refused", test_refused);
     g_test_add_func("/core/plan/offsets/each-space-has-its-capacity", test_capacity);
     g_test_add_func("/core/plan/offsets/the-naive-check-sees-each-rule", test_check);
+    g_test_add_func("/core/plan/offsets/the-sweep-sees-what-the-naive-check-sees", test_verify);
     g_test_add_func("/core/plan/offsets/oom", test_oom);
     return g_test_run();
 }

@@ -13,7 +13,7 @@ enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, OFFSET, HINT, GAPS, COLUMN_N, C
 static const char *const names[COLUMN_N] = {"id", "lower", "upper", "size", "alignment", "offset", "hint", "gaps"};
 
 /* What a first opening spends on search; a planner option spends more. */
-#define WORK_AT_OPENING 50000u
+#define WORK_AT_OPENING 300000u
 
 struct field { const char *s; size_t n; uint64_t column; };
 struct reading {

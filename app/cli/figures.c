@@ -74,9 +74,9 @@ void cli_add_certificate(struct psc_text *out, const char *name, const char *whe
     cli_add_number(out, space->bound);
     psc_text_addf(out, " bytes, alive at %s", when);
     if (space->proof == PSC_PROOF_SEARCH)
-        psc_text_addf(out, "; the search of %" PRIu64 " nodes proved that nothing is lower.\n", space->work);
+        psc_text_addf(out, "; the search, %" PRIu64 " looks long, proved that nothing is lower.\n", space->work);
     else
-        psc_text_addf(out, ": the gap is %.2f %%, a lower one may exist (%" PRIu64 " nodes searched).\n", gap, space->work);
+        psc_text_addf(out, ": the gap is %.2f %%, a lower one may exist (the search had %" PRIu64 " looks).\n", gap, space->work);
 }
 
 void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis)

@@ -1,15 +1,21 @@
 /* Times and measures what packs arenas: `meson test --benchmark offsets -v`, or `build/tests/bench-offsets [long]`.
  *
  *     T  plan time of graphs: lives, in place, offsets and the bound (goals T1 to T6)
+ *     R  planning again: the same graph, fewer tokens, one box edited (R1 to R3)
+ *     V  the checker on a plan's story (V1)
  *     Q  heights of the published problems against their bounds (Q1 to Q7)
  *
  * Processor time of this thread, medians of five runs. In brackets what ggml's gallocr takes by planners.md, which was
  * measured on another machine and graph generator. Problems are read from $PSC_SHARED/data; without it Q is left out.
  * `long` adds a million nodes and searches of ten seconds.
  */
+#include "core/base/hash.h"
+#include "core/debug/check.h"
+#include "core/graph/fingerprint.h"
 #include "core/plan/digest.h"
 #include "core/plan/offsets/box-set.h"
 #include "core/plan/offsets/boxing.h"
+#include "core/plan/offsets/repack.h"
 #include "core/plan/offsets/offsets.h"
 #include "core/plan/plan.h"
 #include "tests/qwen.h"
@@ -261,10 +267,169 @@ static void heights_of_minimalloc(bool is_long)
                means[1] / n, means[2] / n, total);
 }
 
+/* ---- R: again ------------------------------------------------------------------------------------------------------- */
+
+static void time_fingerprint(const char *what, const struct psc_graph *graph)
+{
+    double times[RUNS];
+    unsigned repeats = 4000000 / graph->n;
+    uint64_t sum = 0;
+    for (unsigned run = 0; run < RUNS; run++) {
+        double start = now();
+        for (unsigned k = 0; k < repeats; k++)
+            sum += psc_graph_fingerprint(graph).shape[0];
+        times[run] = (now() - start) / repeats;
+    }
+    printf("  R1 fingerprint of %-22s %8u nodes %6.2f ns a node (%016" G_GINT64_MODIFIER "x)\n", what, graph->n,
+           median(times, RUNS) * 1e9 / graph->n, sum);
+}
+
+/* Planned for 440 tokens; then 439: the boxes are made and looked at, no offset is computed. */
+static void time_fewer_tokens(void)
+{
+    struct psc_arena arena = {0}, scratch = {0};
+    struct qwen_options shape = qwen_prefill;
+    struct psc_repack layout;
+    struct psc_digest digest;
+    struct psc_boxing boxing;
+    struct psc_offsets packed;
+    double times[RUNS];
+    bool covers = true;
+    shape.tokens = 440;
+    struct psc_graph *most = qwen_graph(&arena, &shape);
+    shape.tokens = 439;
+    struct psc_graph *fewer = qwen_graph(&arena, &shape);
+    if (psc_digest_build(&arena, &arena, most, &digest) || psc_boxing_build(&arena, most, &digest, 0, &boxing, NULL))
+        abort();
+    struct psc_offsets_problem p = {.boxes = boxing.boxes, .box_n = boxing.box_n, .step_n = most->n + 1, .align = 4};
+    if (psc_offsets_pack(&arena, &p, psc_packer_find("optimal"), NULL, &packed, NULL) ||
+        psc_repack_build(&arena, &p, &packed, &layout, NULL))
+        abort();
+    for (unsigned run = 0; run < RUNS; run++) {
+        double start = now();
+        for (unsigned k = 0; k < 1000; k++) {
+            struct psc_arena_mark mark = psc_arena_mark(&scratch);
+            if (psc_digest_build(&scratch, &scratch, fewer, &digest) || psc_boxing_build(&scratch, fewer, &digest, 0, &boxing, NULL))
+                abort();
+            covers = covers && psc_repack_covers(&layout, boxing.boxes, boxing.box_n);
+            psc_arena_rewind(&scratch, mark);
+        }
+        times[run] = (now() - start) / 1000;
+    }
+    printf("  R2 440 tokens planned, 439 asked: %s, %.1f us, no offset computed [71 us]\n", covers ? "covered" : "NOT covered",
+           median(times, RUNS) * 1e6);
+    psc_arena_release(&arena);
+    psc_arena_release(&scratch);
+}
+
+static void time_edits(const char *name)
+{
+    enum { EDITS = 200 };
+    struct psc_doc *doc = open_boxes("planning", name);
+    struct psc_arena arena = {0};
+    struct psc_repack layout;
+    struct psc_offsets packed;
+    double worst = 0, sum = 0, times[EDITS];
+    uint64_t state = 3;
+    unsigned good = 0;
+    if (!doc)
+        return;
+    const struct psc_offsets_problem *p = &doc->phases[0].boxes->problem;
+    if (psc_offsets_pack(&arena, p, psc_packer_find("optimal"), NULL, &packed, NULL))
+        abort();
+    for (unsigned k = 0; k < EDITS; k++) { /* each from the same packing: sizes between half and one and a half */
+        struct psc_arena_mark mark = psc_arena_mark(&arena);
+        uint32_t i = (uint32_t)(psc_random_next(&state) % p->box_n), moved;
+        struct psc_box box = p->boxes[i];
+        double start;
+        box.bytes = box.bytes / 100 * (50 + psc_random_next(&state) % 101);
+        if (psc_repack_build(&arena, p, &packed, &layout, NULL))
+            abort();
+        start = now();
+        if (psc_repack_edit(&layout, i, &box, &moved, NULL))
+            abort();
+        times[k] = now() - start;
+        sum += times[k];
+        worst = MAX(worst, (double)layout.height / (double)layout.bound);
+        good += (double)layout.height <= 1.02 * (double)layout.bound;
+        psc_arena_rewind(&arena, mark);
+    }
+    printf("  R3 one box edited of %-24s median %.1f us, mean %.1f us; height to bound at most %.4f, %u of %d at most 1.02\n", name,
+           median(times, EDITS) * 1e6, sum / EDITS * 1e6, worst, good, EDITS);
+    psc_arena_release(&arena);
+    psc_doc_free(doc);
+}
+
+static void time_verify(uint32_t n)
+{
+    struct psc_arena arena = {0};
+    struct psc_graph *graph = synthetic_graph(&arena, SYNTHETIC_CHAINS, 64, n, 11);
+    struct psc_digest digest;
+    struct psc_boxing boxing;
+    struct psc_offsets packed;
+    double times[RUNS];
+    if (psc_digest_build(&arena, &arena, graph, &digest) || psc_boxing_build(&arena, graph, &digest, 0, &boxing, NULL))
+        abort();
+    struct psc_offsets_problem p = {.boxes = boxing.boxes, .box_n = boxing.box_n, .step_n = graph->n + 1, .align = 4};
+    if (psc_offsets_pack(&arena, &p, psc_packer_find("best-fit"), NULL, &packed, NULL))
+        abort();
+    for (unsigned run = 0; run < RUNS; run++) {
+        double start = now();
+        if (psc_offsets_verify(&p, &packed, NULL))
+            abort();
+        times[run] = now() - start;
+    }
+    printf("  V1 sweep of a packing                    %8u nodes %6.1f ns a node\n", graph->n, median(times, RUNS) * 1e9 / graph->n);
+    psc_arena_release(&arena);
+}
+
+/* ---- V: the checker --------------------------------------------------------------------------------------------------- */
+
+static void time_check(const char *what, struct psc_graph *graph)
+{
+    struct psc_arena arena = {0};
+    struct psc_plan *made;
+    struct psc_story *story;
+    struct psc_check check;
+    double times[RUNS];
+    if (psc_planner_find("best-fit")->plan(&arena, graph, &psc_plan_defaults, &made, NULL) ||
+        psc_plan_lower(&arena, graph, made, &story, NULL))
+        abort();
+    for (unsigned run = 0; run < RUNS; run++) {
+        struct psc_arena_mark mark = psc_arena_mark(&arena);
+        double start = now();
+        if (psc_check_story(&arena, graph, story, &check, NULL) || check.finding_n)
+            abort();
+        times[run] = now() - start;
+        psc_arena_rewind(&arena, mark);
+    }
+    printf("  V1 check of %-28s %8u nodes %6.1f ns a node, %u events\n", what, graph->n, median(times, RUNS) * 1e9 / graph->n,
+           story->event_n);
+    psc_arena_release(&arena);
+}
+
+static void plan_again(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_graph *prefill = qwen_graph(&arena, &qwen_prefill),
+                     *chains = synthetic_graph(&arena, SYNTHETIC_CHAINS, 64, 100000, 11);
+    printf("R, V  planning again, checking\n");
+    time_fingerprint("Qwen2 prefill", prefill);
+    time_fingerprint("64 chains", chains);
+    time_fewer_tokens();
+    time_edits("chain_10000.inplace");
+    time_edits("dagc64_10000.inplace");
+    time_check("Qwen2 prefill", prefill);
+    time_check("64 chains", chains);
+    time_verify(100000);
+    psc_arena_release(&arena);
+}
+
 int main(int argc, char **argv)
 {
     bool is_long = argc > 1 && !strcmp(argv[1], "long");
     time_all(is_long);
+    plan_again();
     heights_of_graphs();
     heights_of_minimalloc(is_long);
     return 0;

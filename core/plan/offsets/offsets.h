@@ -19,7 +19,8 @@
  * Strategies are rows of psc_packers. All are deterministic: the same problem and the same budget of work give the same
  * offsets; only a budget of time may change them.
  *
- * Invariants of a packing (psc_offsets_check is naive on purpose and shares nothing with any strategy)
+ * Invariants of a packing (psc_offsets_check is naive on purpose and shares nothing with any strategy; psc_offsets_verify is
+ * for many boxes)
  *   - boxes of one space that share a step share no byte
  *   - an offset is a multiple of the box's alignment; a fixed box lies where it was fixed
  *   - height is the largest offset + rounded bytes of the space, never less than the bound
@@ -115,6 +116,10 @@ enum psc_status psc_offsets_bound(const struct psc_offsets_problem *problem, uin
 /* Every invariant above, recomputed pair by pair: PSC_ERR_PLAN names the two boxes. O(n^2), for tests and small n. */
 enum psc_status psc_offsets_check(const struct psc_offsets_problem *problem, const struct psc_offsets *packing,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* The same by a sweep over the steps with the live boxes in a tree by address: O(n log n). */
+enum psc_status psc_offsets_verify(const struct psc_offsets_problem *problem, const struct psc_offsets *packing,
+                                   struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* The bytes a box takes: rounded up to the alignment of the problem, a power of two. */
 static inline uint64_t psc_box_room(uint64_t align, uint64_t bytes)
