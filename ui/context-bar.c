@@ -122,8 +122,6 @@ static void add_token(PscContextBar *self, guint phase, guint step)
                                  psc_workspace_step_n(self->ws, phase));
     GtkWidget *button = gtk_button_new_with_label(words);
     gtk_widget_add_css_class(button, "token");
-    if (is_current(self, phase, step))
-        gtk_widget_add_css_class(button, "current");
     g_object_set_data_full(G_OBJECT(button), "token", g_strdup(token), g_free);
     gtk_widget_set_tooltip_text(button, hint);
     char *name = g_strdup_printf("Token %s: %s", words, hint);
@@ -178,27 +176,24 @@ static guint count_steps(PscContextBar *self)
 
 static void fill_strip(PscContextBar *self)
 {
-    guint shown = 0, all = 0, total = count_steps(self);
-    if (strip_stands(self, total)) {
-        mark_current(self);
-        return;
-    }
-    clear_box(self->strip);
-    self->strip_total = total;
-    gboolean said = FALSE; /* a strip whose only step has no text shows nothing that the drop-down does not */
-    for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++) {
-        guint n = psc_workspace_step_n(self->ws, phase);
-        all += n;
-        for (guint step = 0; step < n && shown < STRIP_MAX; step++, shown++) {
+    PscStudy *study = psc_workspace_study(self->ws);
+    guint shown = 0, all = count_steps(self);
+    gboolean stands = strip_stands(self, all), said = FALSE;
+    if (!stands)
+        clear_box(self->strip);
+    self->strip_total = all;
+    for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++)
+        for (guint step = 0; step < psc_workspace_step_n(self->ws, phase) && shown < STRIP_MAX; step++, shown++) {
             const char *token = psc_workspace_token(self->ws, phase, step);
             said = said || (token && *token);
-            add_token(self, phase, step);
+            if (!stands)
+                add_token(self, phase, step);
         }
-    }
-    gboolean useful = said || shown > 1;
+    mark_current(self);
+    gboolean useful = said || shown > 1; /* a strip whose only step has no text shows nothing that the drop-down does not */
     gtk_widget_set_visible(self->strip_scroller, useful);
     gtk_widget_set_visible(self->tokens_word, useful && self->room == PSC_ROOM_ALL);
-    gtk_widget_set_visible(self->no_steps, psc_workspace_study(self->ws) && all == 0);
+    gtk_widget_set_visible(self->no_steps, study && study->graph && all == 0); /* scenarios have none ever */
 }
 
 static void fill_steps(PscContextBar *self)

@@ -147,8 +147,12 @@ static void snapshot_focus(PscKvPane *self, GtkSnapshot *snapshot)
 static void snapshot_nothing(PscKvPane *self, GtkSnapshot *snapshot)
 {
     GtkWidget *widget = GTK_WIDGET(self);
+    PscStudy *study = psc_workspace_study(self->ws);
     PangoLayout *layout = gtk_widget_create_pango_layout(
-        widget, "This phase keeps no keys and values: no op of it stores into a layer\xe2\x80\x99s K and V regions, or loads from "
+        widget, study && !study->graph
+                    ? "There is no graph here, and so there are no layers with K and V regions.\nMap and Rows show what is there: "
+                      "a cache of a scenario has a row for each cell (Y)."
+                    : "This phase keeps no keys and values: no op of it stores into a layer\xe2\x80\x99s K and V regions, or loads from "
                 "them.\nMap and Rows show its buffers (Y).");
     GdkRGBA colour = psc_ui_colour(PSC_COL_DIM);
     int width = gtk_widget_get_width(widget);

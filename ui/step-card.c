@@ -92,7 +92,7 @@ void psc_card_of_position(PscCard *card, int32_t position)
     PscStudy *study = psc_workspace_study(card->ws);
     const struct psc_story *story = study->analysis->story;
     const struct psc_check *check = &study->analysis->check;
-    char *about = g_strdup_printf("step %d of %u", position, story->position_n);
+    char *about = g_strdup_printf("position %d, of %u in all", position, story->position_n);
     title(card, story, story->titles[position], about);
     g_free(about);
     bool any = false;
