@@ -239,7 +239,8 @@ static char *summary_of(const PscRunJob *job)
     const struct psc_run_result *r = &job->run;
     GString *s = g_string_new(r->cancelled ? "Cancelled; what was recorded is open." : "Recorded.");
     if (job->subject.model.model)
-        g_string_append_printf(s, "  %u tokens of prompt, %u generated", r->prefill_tokens, r->token_n);
+        g_string_append_printf(s, "  %u token%s of prompt, %u generated", r->prefill_tokens,
+                               r->prefill_tokens == 1 ? "" : "s", r->token_n);
     if (r->decode_seconds > 0 && r->token_n > 1)
         g_string_append_printf(s, ", %.0f tokens a second", (r->token_n - 1) / r->decode_seconds);
     g_string_append_printf(s, ".  %u finding%s", r->finding_n, r->finding_n == 1 ? "" : "s");

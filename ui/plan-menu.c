@@ -145,6 +145,8 @@ static void update(PscPlanMenu *self)
     set_choice(self, ORDER, options->plan.order);
     for (int f = 0; f < PSC_FAULT_N; f++)
         gtk_check_button_set_active(GTK_CHECK_BUTTON(self->faults[f]), options->plan.faults & PSC_FAULT_BIT(f));
+    for (int f = 0; f < PSC_FAULT_N; f++) /* nothing here sets a budget; a document may come to */
+        gtk_widget_set_sensitive(self->faults[f], !psc_fault_info(f)->needs_budget || options->plan.pool);
     gtk_widget_set_visible(self->own, study->phase.plan || study->phase.story);
     gtk_check_button_set_active(GTK_CHECK_BUTTON(self->own), !options->replan);
     self->syncing = FALSE;
@@ -312,8 +314,13 @@ static GtkWidget *faults_new(PscPlanMenu *self)
     GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
     for (int f = 0; f < PSC_FAULT_N; f++) {
         const struct psc_fault_info *info = psc_fault_info(f);
-        char *text = g_strdup_printf("%s  %s", info->name, info->text);
+        char *text = g_strdup_printf("%s  %s%s", info->name, info->text, info->needs_budget ? " (" PSC_NEEDS_BUDGET ")" : "");
         self->faults[f] = gtk_check_button_new_with_label(text);
+        GtkWidget *label = gtk_widget_get_last_child(self->faults[f]);
+        if (GTK_IS_LABEL(label)) {
+            gtk_label_set_wrap(GTK_LABEL(label), TRUE);
+            gtk_label_set_max_width_chars(GTK_LABEL(label), 60);
+        }
         g_free(text);
         gtk_box_append(GTK_BOX(box), self->faults[f]);
         g_signal_connect_swapped(self->faults[f], "toggled", G_CALLBACK(choose_cb), self);

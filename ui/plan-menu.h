@@ -6,6 +6,9 @@
 
 #include <gtk/gtk.h>
 
+/* Beside a fault that cannot be chosen in the window. */
+#define PSC_NEEDS_BUDGET "needs a budget: planscope-cli --budget"
+
 #define PSC_TYPE_PLAN_MENU (psc_plan_menu_get_type())
 G_DECLARE_FINAL_TYPE(PscPlanMenu, psc_plan_menu, PSC, PLAN_MENU, GtkWidget)
 

@@ -2,6 +2,7 @@
 
 #include "core/model/preset.h"
 #include "ui/access.h"
+#include "ui/plan-menu.h"
 
 #include <string.h>
 
@@ -48,6 +49,15 @@ static void line(GtkWidget *grid, int row, const char *words, GtkWidget *control
         gtk_widget_set_tooltip_text(control, hint);
         gtk_accessible_update_property(GTK_ACCESSIBLE(control), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, hint, -1);
     }
+}
+
+/* What a number means that says nothing by itself, beside its control. */
+static void remark(GtkWidget *grid, int row, const char *words)
+{
+    gtk_widget_set_hexpand(gtk_grid_get_child_at(GTK_GRID(grid), 1, row), FALSE);
+    GtkWidget *label = label_new(words, "dim");
+    gtk_widget_set_hexpand(label, TRUE);
+    gtk_grid_attach(GTK_GRID(grid), label, 2, row, 1, 1);
 }
 
 static GtkWidget *number_new(double low, double high, double step, double value, guint digits)
@@ -206,13 +216,19 @@ static void add_prompt(PscRunForm *form)
     form->n_ctx = number_new(0, 1 << 24, 64, 0, 0);
     form->temperature = number_new(0, 10, 0.1, 0, 2);
     form->seed = number_new(0, 4294967295.0, 1, 0, 0);
+    GtkWidget *numbers = grid_new();
     line(grid, 0, "Prompt", form->prompt, NULL);
     line(grid, 1, "The prompt is", form->prompt_is, NULL);
-    line(grid, 2, "Tokens", form->tokens, "Tokens to generate");
-    line(grid, 3, "Context rows", form->n_ctx, "Rows of every KV region (n_ctx); 0: 4,096, or what the model allows");
-    line(grid, 4, "Temperature", form->temperature, "0: always the most probable token");
-    line(grid, 5, "Seed", form->seed, "Of the sampler");
+    line(numbers, 0, "Tokens", form->tokens, "Tokens to generate");
+    line(numbers, 1, "Context rows", form->n_ctx, "Rows of every KV region (n_ctx); 0: 4,096, or what the model allows");
+    line(numbers, 2, "Temperature", form->temperature, "0: always the most probable token");
+    line(numbers, 3, "Seed", form->seed, "Of the sampler");
+    remark(numbers, 0, "to generate");
+    remark(numbers, 1, "of every KV region; 0: 4,096, or what the model allows");
+    remark(numbers, 2, "0: always the most probable token");
+    remark(numbers, 3, "of the sampler; without a temperature it says nothing");
     gtk_box_append(GTK_BOX(form->model_box), grid);
+    gtk_box_append(GTK_BOX(form->model_box), numbers);
     gtk_box_append(GTK_BOX(form->box), form->model_box);
     error_new(form, PSC_RUN_FIELD_PROMPT);
 }
@@ -415,8 +431,11 @@ static void add_faults(PscRunForm *form)
     form->fault = g_new0(GtkWidget *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         struct psc_named_fault fault = psc_named_fault(i);
-        char *words = g_strdup_printf("%s  %s", fault.name, fault.text);
+        enum psc_fault of_plan = psc_fault_from_name(fault.name);
+        bool needs_budget = of_plan != PSC_FAULT_N && psc_fault_info(of_plan)->needs_budget;
+        char *words = g_strdup_printf("%s  %s%s", fault.name, fault.text, needs_budget ? " (" PSC_NEEDS_BUDGET ")" : "");
         form->fault[i] = gtk_check_button_new_with_label(words);
+        gtk_widget_set_sensitive(form->fault[i], !needs_budget);
         GtkWidget *label = gtk_widget_get_last_child(form->fault[i]);
         if (GTK_IS_LABEL(label))
             gtk_label_set_wrap(GTK_LABEL(label), TRUE);
@@ -432,7 +451,7 @@ static void add_faults(PscRunForm *form)
 static void add_recording(PscRunForm *form)
 {
     static const char *const when[] = {"after each node", "at the end of its split", "not at all", NULL};
-    GtkWidget *grid = grid_new();
+    GtkWidget *grid = grid_new(), *threads = grid_new();
     section(form, "RECORD");
     form->capture = choice_new(when);
     form->hashes = gtk_check_button_new_with_label("of every value when it is written and when it is read");
@@ -440,8 +459,10 @@ static void add_recording(PscRunForm *form)
     form->threads = number_new(0, 1024, 1, 0, 0);
     line(grid, 0, "Values", form->capture, "When statistics and samples of a value are taken");
     line(grid, 1, "Hashes", form->hashes, "They confirm each finding");
-    line(grid, 2, "Threads", form->threads, "Of the cpu; 0: all cores");
+    line(threads, 0, "Threads", form->threads, "Of the cpu; 0: all cores");
+    remark(threads, 0, "of the cpu; 0: all cores");
     gtk_box_append(GTK_BOX(form->box), grid);
+    gtk_box_append(GTK_BOX(form->box), threads);
 }
 
 /* ---- the form ------------------------------------------------------------------------------------------------------------ */

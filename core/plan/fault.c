@@ -12,7 +12,7 @@ static const struct psc_fault_info infos[PSC_FAULT_N] = {
     [PSC_FAULT_H1] = {"h1", "in place through a view while the storage has another reader"},
     [PSC_FAULT_H2] = {"h2", "outputs do not count as readers: in place over an output"},
     [PSC_FAULT_H3] = {"h3", "in place over a graph input"},
-    [PSC_FAULT_H5] = {"h5", "the budget counts a new buffer although an idle one would serve"},
+    [PSC_FAULT_H5] = {"h5", "the budget counts a new buffer although an idle one would serve", .needs_budget = true},
     [PSC_FAULT_H7] = {"h7", "outputs are not pinned and get no buffer when unread"},
     [PSC_FAULT_H8] = {"h8", "the live peak is sampled after a position's releases"},
 };

@@ -6,6 +6,7 @@
 #ifndef PSC_CORE_PLAN_FAULT_H
 #define PSC_CORE_PLAN_FAULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum psc_fault {
@@ -29,6 +30,7 @@ typedef uint64_t psc_fault_set;
 struct psc_fault_info {
     const char *name; /* "l4" */
     const char *text; /* one line for people */
+    bool needs_budget; /* it breaks a rule about budgets: without one it does nothing */
 };
 const struct psc_fault_info *psc_fault_info(enum psc_fault fault);
 /* PSC_FAULT_N when unknown. */

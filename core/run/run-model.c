@@ -341,8 +341,8 @@ static enum psc_status check_request(const struct psc_runner *r, struct psc_erro
                             q->forced[i], vocab - 1);
     if (last > r->n_ctx && !unbounded)
         return psc_fail(reterr, PSC_ERR_USAGE,
-                        "%" PRIu32 " tokens of the prompt and %" PRIu32 " more reach position %" PRIu64 ", n_ctx is %" PRIu32
-                        "%s", q->prompt_n, q->n_predict, last - 1, r->n_ctx,
+                        "%" PRIu32 " token%s of the prompt and %" PRIu32 " more reach position %" PRIu64 ", n_ctx is %" PRIu32
+                        "%s", q->prompt_n, q->prompt_n == 1 ? "" : "s", q->n_predict, last - 1, r->n_ctx,
                         last <= q->model->hyper.n_ctx_max ? ": ask for a larger n_ctx" : ", and the model was made for no more");
     return PSC_OK;
 }
