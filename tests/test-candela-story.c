@@ -180,6 +180,37 @@ static void test_many_seeds(void)
     g_assert_cmpuint(checked, >, 10000);
 }
 
+/* What is given to a skeleton is as long as its slot, and has its name; a root that is a slot makes a story without steps. */
+static void test_slots(void)
+{
+    struct checked c = {0};
+    c.plan = plan_text(&c.l, &c.arena, "x=slot(2,3); y=slot(3); r=transpose(x)*2+sum(y)", &(struct psc_candela_options){0});
+    check_plan(&c, false);
+    g_assert_cmpuint(c.plan->external_n, ==, 2);
+    g_assert_cmpuint(c.check.finding_n, ==, 0);
+    unsigned inputs = 0;
+    for (uint32_t v = 0; v < c.story->value_n; v++)
+        if (c.story->values[v].kind == PSC_VALUE_FILL) {
+            bool first = !strcmp(c.story->values[v].name, "x");
+            g_assert_cmpstr(c.story->values[v].name, ==, first ? "x" : "y");
+            g_assert_cmpuint(c.story->values[v].bytes, ==, first ? 24 : 12);
+            inputs++;
+        }
+    g_assert_cmpuint(inputs, ==, 2);
+    for (uint32_t b = 0; b < c.story->buffer_n; b++)
+        if (!strcmp(c.story->buffers[b].name, "input x"))
+            inputs += c.story->buffers[b].bytes == 24;
+    g_assert_cmpuint(inputs, ==, 3);
+    psc_lazy_release(&c.l);
+    c.plan = plan_text(&c.l, &c.arena, "slot(4)", &(struct psc_candela_options){0});
+    check_plan(&c, false);
+    g_assert_cmpuint(c.plan->n, ==, 0);
+    g_assert_cmpuint(c.check.read_n, ==, 1);
+    g_assert_cmpuint(c.check.finding_n, ==, 0);
+    psc_arena_release(&c.arena);
+    psc_lazy_release(&c.l);
+}
+
 static enum psc_status lower_it(void *data)
 {
     struct checked *c = data;
@@ -210,6 +241,7 @@ int main(int argc, char **argv)
     g_test_add_func("/candela-story/levels-need-the-anti-dependencies", test_anti_dependencies);
     g_test_add_func("/candela-story/random-plans-are-clean", test_random);
     g_test_add_func("/candela-story/plans-of-many-seeds-are-clean-by-levels", test_many_seeds);
+    g_test_add_func("/candela-story/slots-are-as-long-as-what-is-given", test_slots);
     g_test_add_func("/candela-story/oom", test_oom);
     return g_test_run();
 }

@@ -1,5 +1,6 @@
 /* Plans looked at from outside: each defect is named with its step and its cause, plans without one are clean. */
 #include "core/base/hash.h"
+#include "core/candela/skeleton.h"
 #include "core/candela/verify.h"
 #include "tests/lazy-run.h"
 #include "tests/util.h"
@@ -24,6 +25,7 @@ struct row {
 };
 static const struct row rows[] = {
     {"b1", RIGHT, 0, BIT(B1), PSC_WRONG_VALUE, PSC_WHY_EXCHANGED, "r", NULL},
+    {"b1-in-a-skeleton", "x=slot(4); y=slot(4); r=x-(y+0)", 0, BIT(B1), PSC_WRONG_VALUE, PSC_WHY_EXCHANGED, "r", NULL},
     {"b2", "r=ones(4)-3", 0, BIT(B2), PSC_WRONG_VALUE, PSC_WHY_OTHER_OP, "r", NULL},
     {"b2-in-a-list", "r=(ones(4)*2-3)*5", 0, BIT(B2), PSC_WRONG_VALUE, PSC_WHY_OTHER_OP, "r", NULL},
     {"b3", PACKER, 0, BIT(B3), PSC_WRONG_REFUSED, PSC_WHY_MADE_LATER, "s", "c"},
@@ -240,6 +242,27 @@ static void test_random(void)
             g_assert_cmpuint(named[what], >, 0);
 }
 
+/* Slots for which nothing stands in cannot be carried out. */
+static void test_slots(void)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    struct psc_handle *inputs;
+    struct psc_error error = {0};
+    struct psc_candela_plan *plan = plan_text(&l, &arena, "x=slot(4); r=x*2", &(struct psc_candela_options){0});
+    g_assert_cmpint(psc_candela_stand_ins(&l, plan, &inputs, NULL), ==, PSC_OK);
+    g_assert_cmpfloat(inputs[0].store->at[3], ==, 4);
+    psc_candela_stand_ins_free(inputs, plan->external_n);
+    l.nodes[plan->externals[0]].data = NULL;
+    g_assert_cmpint(psc_candela_stand_ins(&l, plan, &inputs, &error), ==, PSC_ERR_USAGE);
+    g_assert_cmpstr(error.text, ==, "nothing stands in for slot x");
+    struct psc_candela_verdict v = verdict_of(&l, &arena, plan);
+    g_assert_false(v.executed);
+    g_assert_cmpuint(v.n, ==, 0);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
 static enum psc_status verify_it(void *data)
 {
     struct psc_lazy *l = data;
@@ -259,7 +282,7 @@ static void test_oom(void)
 {
     struct psc_lazy l;
     struct psc_arena arena = {0};
-    plan_text(&l, &arena, "n=noop(a); t=n+b; v=view(t,4); r=t-v", &(struct psc_candela_options){0});
+    plan_text(&l, &arena, "n=noop(slot(4)); t=n+b; v=view(t,4); r=t-v", &(struct psc_candela_options){0});
     g_assert_cmpuint(test_oom_loop(verify_it, &l), >, 20);
     psc_arena_release(&arena);
     psc_lazy_release(&l);
@@ -277,6 +300,7 @@ int main(int argc, char **argv)
     g_test_add_func("/candela-verify/bytes-that-change-before-they-are-read", test_damage);
     g_test_add_func("/candela-verify/what-is-too-much-is-not-carried-out", test_too_much);
     g_test_add_func("/candela-verify/random-expressions-under-every-fault", test_random);
+    g_test_add_func("/candela-verify/slots-need-a-stand-in", test_slots);
     g_test_add_func("/candela-verify/oom", test_oom);
     return g_test_run();
 }

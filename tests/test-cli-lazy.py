@@ -82,11 +82,22 @@ def a_file_opens_as_a_document():
 
 
 @test
+def slots_make_a_skeleton():
+    text = 'x = slot(2, 2); y = slot(2, 2); r = (transpose(x) + 1) * y'
+    check('A skeleton over y [2x2], x [2x2]' in run('plan', '--expr', text).out, 'the slots are not named')
+    equal(run('run', '--expr', text, '--json').json['values'], [20.0, 80.0, 90.0, 200.0])
+    equal(run('check', '--expr', text).status, 0)
+    equal(run('run', '--expr', 'slot(4)', '--json').json['values'], [1.0, 2.0, 3.0, 4.0])
+
+
+@test
 def mistakes_name_line_and_column():
     answer = run('plan', lazy_file('a + b\na + $\n'))
     equal(answer.status, 2)
     check('x.lazy:2:5: ' in answer.err, answer.err)
     equal(run('plan', '--expr', 'ones(3) + ones(4)').status, 2)
+    check('whole numbers' in run('plan', '--expr', 'ones(1.5)').err, 'ones(1.5)')
+    check('along axis 4' in run('plan', '--expr', 'slice(a, 0, 1, 4294967296)').err, 'an axis that wraps')
     equal(run('plan', '--expr', 'a + b', '--mode', 'hardened').status, 2)
     equal(run('plan', '--expr', 'a + b', 'file.json').status, 2)
 

@@ -25,7 +25,7 @@ static const char *note(struct psc_arena *arena, const struct psc_candela_kept *
             psc_text_addf(&text, "%s%s", lead, psc_candela_fault_name((enum psc_candela_fault)f));
             lead = " ";
         }
-    psc_text_addf(&text, ": %u steps, leaves counted, in %u slot%s%s", plan->n, plan->slot_n, plan->slot_n == 1 ? "" : "s",
+    psc_text_addf(&text, ": %u step%s, leaves counted, in %u slot%s%s", plan->n, plan->n == 1 ? "" : "s", plan->slot_n, plan->slot_n == 1 ? "" : "s",
                   kept->levels ? ", those of one level beside each other" : "");
     if (!kept->verdict.executed)
         psc_text_add(&text, "; not carried out to compare values: it would take too long");

@@ -6,6 +6,7 @@
 #include "core/candela/exec.h"
 #include "core/candela/planner.h"
 #include "core/candela/script.h"
+#include "core/candela/skeleton.h"
 #include "core/candela/story.h"
 #include "traces/json-write.h"
 #include "traces/lazy-file.h"
@@ -183,9 +184,19 @@ static void add_people(struct psc_text *out, const struct planned *p, const stru
 {
     struct psc_text text = {0};
     struct cli_table table;
-    psc_text_addf(out, "candela, generation %s: %" PRIu32 " steps, leaves counted; %" PRIu64 " allocations, %" PRIu64
+    psc_text_addf(out, "candela, generation %s: %" PRIu32 " step%s, leaves counted; %" PRIu64 " allocation%s, %" PRIu64
                   " bytes, %" PRIu64 " at the peak\n\n", psc_generation_name(p->plan->options.generation), p->plan->n,
-                  m->allocations, 4 * m->total, 4 * m->peak);
+                  p->plan->n == 1 ? "" : "s", m->allocations, m->allocations == 1 ? "" : "s", 4 * m->total, 4 * m->peak);
+    if (p->plan->external_n) {
+        psc_text_add(out, "A skeleton over ");
+        for (uint32_t k = 0; k < p->plan->external_n; k++) {
+            char shape[96];
+            psc_text_add(out, k ? ", " : "");
+            cli_add_safe(out, name_of(p, p->plan->externals[k]));
+            psc_text_addf(out, " [%s]", psc_layout_text(&p->plan->external_layouts[k], shape, sizeof shape));
+        }
+        psc_text_add(out, ": slots have no step; their inputs are bound in this order.\n\n");
+    }
     cli_table_init(&table, "step|name|decision|reads|slot|bytes|last|gives back|needs|after|level|why nothing better", "rlllrrrlllrl");
     for (uint32_t at = 0; at < p->plan->n; at++)
         add_step(&table, &text, p, at);
@@ -280,11 +291,12 @@ static enum psc_status add_result(struct psc_text *out, const struct cli_options
                                   const struct psc_handle *h, struct psc_error *reterr)
 {
     uint64_t n = psc_layout_len(&h->layout), shown = !o->json && n > VALUES_SHOWN ? VALUES_SHOWN : n;
-    float *values = psc_alloc((size_t)n * sizeof *values);
+    float *values = psc_alloc(((size_t)shown + 1) * sizeof *values);
     char shape[96];
     if (!values)
         return psc_fail_nomem(reterr);
-    psc_handle_read(h, values);
+    for (uint64_t i = 0; i < shown; i++)
+        values[i] = h->store->at[psc_layout_at(&h->layout, i)];
     if (o->json) {
         struct psc_json j;
         psc_json_init(&j, false);
@@ -318,17 +330,22 @@ static enum psc_status add_result(struct psc_text *out, const struct cli_options
 enum cli_exit cli_lazy_run(const struct cli_options *o)
 {
     struct planned p;
-    struct psc_handle result;
+    struct psc_handle result, *inputs = NULL;
     struct psc_error error = {0};
     struct psc_text out = {0};
     enum psc_status status = plan_it(o, &p, &error);
     if (!status)
-        status = psc_candela_execute(p.plan, &(struct psc_candela_run){0}, &result, NULL, &error);
+        status = psc_candela_stand_ins(&p.script.lazy, p.plan, &inputs, &error);
+    if (!status)
+        status = psc_candela_execute(p.plan, &(struct psc_candela_run){.externals = inputs, .external_n = p.plan->external_n},
+                                     &result, NULL, &error);
     bool ran = !status;
     if (ran) {
         status = add_result(&out, o, &p, &result, &error);
         psc_store_unref(result.store);
     }
+    if (inputs)
+        psc_candela_stand_ins_free(inputs, p.plan->external_n);
     release(&p);
     return status ? cli_complain(o->file, &error) : cli_print(&out, CLI_CLEAN);
 }

@@ -87,6 +87,20 @@ uint32_t psc_lazy_slot(struct psc_lazy *l, const char *name, const struct psc_la
     return append(l, name, (struct psc_lazy_node){.kind = PSC_LAZY_SLOT, .layout = *layout}, NULL, 0);
 }
 
+void psc_lazy_stand_in(struct psc_lazy *l, uint32_t slot, const float *data)
+{
+    if (!has(l, &slot, 1))
+        return;
+    uint64_t len = psc_layout_len(&l->nodes[slot].layout);
+    float *copy = psc_arena_alloc(&l->arena, (size_t)len, sizeof *copy);
+    if (copy && len)
+        memcpy(copy, data, (size_t)len * sizeof *copy);
+    if (copy)
+        l->nodes[slot].data = copy;
+    else
+        nomem(l);
+}
+
 /* Writes the steps of `from` and one more: + after + and * after * become one. */
 static uint32_t fuse(struct psc_lazy_scalar *to, const struct psc_lazy_node *from, struct psc_lazy_scalar one)
 {
@@ -282,12 +296,12 @@ enum psc_status psc_lazy_direct(struct psc_arena *arena, const struct psc_lazy *
         const struct psc_lazy_node *node = &l->nodes[i];
         if (!needed[i])
             continue;
-        if (node->kind == PSC_LAZY_SLOT || node->kind == PSC_LAZY_BAKED)
+        if ((node->kind == PSC_LAZY_SLOT && !node->data) || node->kind == PSC_LAZY_BAKED)
             return psc_fail(reterr, PSC_ERR_GRAPH, "%s has no value of its own: only a plan can run it", node->name);
         values[i] = psc_arena_alloc(arena, (size_t)psc_layout_len(&node->layout), sizeof **values);
         if (!values[i])
             return psc_fail_nomem(reterr);
-        if (node->kind == PSC_LAZY_EDGE)
+        if (node->kind == PSC_LAZY_EDGE || node->kind == PSC_LAZY_SLOT)
             memcpy(values[i], node->data, (size_t)psc_layout_len(&node->layout) * sizeof **values);
         else
             compute(l, node, values, values[i]);

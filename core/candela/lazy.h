@@ -45,7 +45,7 @@ struct psc_lazy_node {
     struct psc_lazy_arg arg;
     struct psc_lazy_scalar *scalars; /* scalar: one, fused: several */
     uint32_t scalar_n;
-    float *data;                    /* edges */
+    float *data;                    /* edges; slots: what stands in for the input where none is given, or NULL */
     struct psc_handle *cell;        /* caches: store NULL while empty */
     const struct psc_skeleton *baked;
 };
@@ -64,6 +64,8 @@ enum psc_status psc_lazy_status(const struct psc_lazy *l, struct psc_error *rete
 /* name may be NULL. data is copied, row-major. */
 uint32_t psc_lazy_edge(struct psc_lazy *l, const char *name, uint32_t rank, const uint64_t *shape, const float *data);
 uint32_t psc_lazy_slot(struct psc_lazy *l, const char *name, const struct psc_layout *layout);
+/* data is copied, row-major, as long as the slot. */
+void psc_lazy_stand_in(struct psc_lazy *l, uint32_t slot, const float *data);
 uint32_t psc_lazy_scalar(struct psc_lazy *l, const char *name, uint32_t x, char op, float value);
 /* Shapes must be the same: PSC_ERR_GRAPH names both. */
 uint32_t psc_lazy_binary(struct psc_lazy *l, const char *name, enum psc_lazy_op op, uint32_t a, uint32_t b);
@@ -82,7 +84,7 @@ void psc_lazy_rewire(struct psc_lazy *l, uint32_t id, uint32_t operand, uint32_t
 void psc_lazy_forget(struct psc_lazy *l, uint32_t id);
 
 /* The value of every node that `root` needs, computed one by one into fresh memory, without plan and without caches:
- * values[id] is NULL for others. Not for expressions with slots or baked nodes (PSC_ERR_GRAPH). In the arena. */
+ * values[id] is NULL for others. Not for slots without a stand-in and baked nodes (PSC_ERR_GRAPH). In the arena. */
 enum psc_status psc_lazy_direct(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, float ***ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 

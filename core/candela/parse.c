@@ -17,7 +17,7 @@ struct value {
     uint32_t id;
 };
 enum function { F_GROUP, F_AS_CONTIGUOUS, F_TRANSPOSE, F_VIEW, F_SLICE, F_BROADCAST, F_CACHE, F_MATMUL, F_SUM, F_NOOP,
-                F_ARANGE, F_ONES, F_ZEROS, F_N };
+                F_ARANGE, F_ONES, F_ZEROS, F_SLOT, F_N };
 static const struct {
     const char *name;
     uint8_t least, most;
@@ -36,6 +36,7 @@ static const struct {
     [F_ARANGE] = {"arange", 1, 1, "one number"},
     [F_ONES] = {"ones", 1, 4, "1 to 4 dimensions"},
     [F_ZEROS] = {"zeros", 1, 4, "1 to 4 dimensions"},
+    [F_SLOT] = {"slot", 1, 4, "1 to 4 dimensions"},
 };
 
 struct op { /* an operator, '~' for a sign, '(' for an open call */
@@ -58,7 +59,7 @@ struct parser {
     float *data;
     size_t value_n, value_cap, op_n, op_cap, name_n, name_cap, data_cap;
     struct psc_map by_name;
-    uint32_t unknown_n;
+    uint32_t unknown_n, slot_n;
     struct psc_error *reterr;
 };
 
@@ -187,9 +188,12 @@ static enum psc_status make_edge(struct parser *p, enum function f, const struct
         return fail_at(p, at, "a tensor that is typed has at most 16,777,216 elements");
     if (!psc_grow(&p->data, (size_t)len + 1, &p->data_cap, sizeof *p->data))
         return psc_fail_nomem(p->reterr);
+    double tens = f == F_SLOT ? pow(10, (double)p->slot_n++) : 1;
     for (uint64_t i = 0; i < len; i++)
-        p->data[i] = f == F_ARANGE ? (float)i : f == F_ONES ? 1.0f : 0.0f;
-    ret->id = psc_lazy_edge(p->l, NULL, dims->rank, dims->shape, p->data);
+        p->data[i] = f == F_SLOT ? (float)((double)(i + 1) * fmin(tens, 1e20)) : f == F_ARANGE ? (float)i : f == F_ONES ? 1.0f : 0.0f;
+    ret->id = f == F_SLOT ? psc_lazy_slot(p->l, NULL, &layout) : psc_lazy_edge(p->l, NULL, dims->rank, dims->shape, p->data);
+    if (f == F_SLOT)
+        psc_lazy_stand_in(p->l, ret->id, p->data);
     return settle(p);
 }
 
@@ -210,6 +214,12 @@ static enum psc_status takes(const struct parser *p, const struct op *open)
                        functions[open->function].name, functions[open->function].right);
 }
 
+/* One that no tensor has stays one. */
+static uint32_t axis(uint64_t number)
+{
+    return number < PSC_LAZY_DIMS ? (uint32_t)number : PSC_LAZY_DIMS;
+}
+
 static enum psc_status call(struct parser *p, const struct op *open, struct value *ret)
 {
     static const enum psc_lazy_op ops[F_N] = {[F_AS_CONTIGUOUS] = PSC_LAZY_AS_CONTIGUOUS, [F_TRANSPOSE] = PSC_LAZY_TRANSPOSE,
@@ -227,9 +237,10 @@ static enum psc_status call(struct parser *p, const struct op *open, struct valu
     bool fine = n >= functions[f].least && n <= functions[f].most && !(f == F_TRANSPOSE && n == 2);
     for (uint32_t k = 0; fine && k < tensors; k++)
         fine = !v[k].is_number;
-    if (!fine || !whole(v + tensors, n - tensors, numbers)) {
+    if (!fine)
         return takes(p, open);
-    }
+    if (!whole(v + tensors, n - tensors, numbers))
+        return fail_at(p, open->at, "dimensions, axes and bounds are whole numbers, from 0 to 10 to the 15th");
     *ret = (struct value){0};
     arg.rank = n - tensors < PSC_LAZY_DIMS ? n - tensors : PSC_LAZY_DIMS;
     memcpy(arg.shape, numbers, sizeof arg.shape);
@@ -237,8 +248,8 @@ static enum psc_status call(struct parser *p, const struct op *open, struct valu
         return make_edge(p, f, &arg, open->at, ret);
     arg.lo = numbers[0];
     arg.hi = numbers[1];
-    arg.axis = f == F_SLICE ? (uint32_t)numbers[2] : (uint32_t)numbers[0];
-    arg.other = (uint32_t)numbers[1];
+    arg.axis = axis(f == F_SLICE ? numbers[2] : numbers[0]);
+    arg.other = axis(numbers[1]);
     if (f == F_CACHE)
         ret->id = psc_lazy_cache(p->l, NULL, v[0].id);
     else if (f == F_MATMUL)
@@ -417,7 +428,7 @@ static enum psc_status word(struct parser *p, bool *ret_operand)
                 return push_op(p, (struct op){'(', f, p->value_n, from}) ? PSC_OK : psc_fail_nomem(p->reterr);
             }
         return fail_at(p, from, "an unknown function; there are as_contiguous, transpose, view, slice, broadcast, cache, "
-                                "matmul, sum, noop, arange, ones and zeros");
+                                "matmul, sum, noop, arange, ones, zeros and slot");
     }
     struct value v = {0};
     uint32_t at = find_name(p, p->s + from, n);

@@ -6,7 +6,8 @@
  *     as_contiguous(t) + (t + 1)
  *
  * Operators: + - * / with the usual precedence, a minus sign, parentheses. A number beside a tensor is a scalar step.
- * Tensors: [1, 2] and [[1, 2], [3, 4]]; arange(6), ones(2, 3), zeros(4). A name that was given nothing is an edge of four
+ * Tensors: [1, 2] and [[1, 2], [3, 4]]; arange(6), ones(2, 3), zeros(4). slot(2, 3) is a hole of a skeleton: what is planned with
+ * it can be run over any input; 1 2 3 ... stand in for the first, 10 20 30 ... for the second, and so on by tens. A name that was given nothing is an edge of four
  * elements: the first 1 2 3 4, the second 10 20 30 40, and so on by tens.
  * Functions: as_contiguous, transpose (x) or (x, axis, axis), view(x, dims...), slice(x, from, to[, axis]),
  * broadcast(x, dims...), cache, matmul(a, b), sum, noop. Operands of + - * / that differ in shape are broadcast.

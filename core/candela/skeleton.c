@@ -66,3 +66,30 @@ enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_
     }
     return psc_candela_execute(plan, &how, ret, NULL, reterr);
 }
+
+void psc_candela_stand_ins_free(struct psc_handle *handles, uint32_t n)
+{
+    for (uint32_t k = 0; handles && k < n; k++)
+        psc_store_unref(handles[k].store);
+    psc_free(handles);
+}
+
+enum psc_status psc_candela_stand_ins(const struct psc_lazy *l, const struct psc_candela_plan *plan, struct psc_handle **ret,
+                                      struct psc_error *reterr)
+{
+    struct psc_handle *handles = psc_alloc0(plan->external_n + (size_t)1, sizeof *handles);
+    enum psc_status status = handles ? PSC_OK : psc_fail_nomem(reterr);
+    for (uint32_t k = 0; !status && k < plan->external_n; k++) {
+        const struct psc_lazy_node *slot = &l->nodes[plan->externals[k]];
+        if (!slot->data)
+            status = psc_fail(reterr, PSC_ERR_USAGE, "nothing stands in for slot %s", slot->name);
+        else if (!(handles[k].store = psc_store_borrow(slot->data, psc_layout_len(&slot->layout))))
+            status = psc_fail_nomem(reterr);
+        handles[k].layout = slot->layout;
+    }
+    if (status)
+        psc_candela_stand_ins_free(handles, plan->external_n);
+    else
+        *ret = handles;
+    return status;
+}

@@ -19,5 +19,10 @@ const struct psc_layout *psc_skeleton_result(const struct psc_skeleton *s);
 /* PSC_ERR_USAGE: another number of inputs than slots, or an input whose layout is not its slot's. */
 enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
                                  struct psc_handle *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* A handle for each slot that the plan asks for, in its order, over what stands in for it (psc_lazy_stand_in). Heap; they
+ * borrow the numbers of l. PSC_ERR_USAGE names a slot without. */
+enum psc_status psc_candela_stand_ins(const struct psc_lazy *l, const struct psc_candela_plan *plan, struct psc_handle **ret,
+                                      struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_candela_stand_ins_free(struct psc_handle *handles, uint32_t n); /* NULL is fine */
 
 #endif

@@ -1,6 +1,7 @@
 #include "core/candela/verify.h"
 
 #include "core/base/mem.h"
+#include "core/candela/skeleton.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@ struct verifying {
     const struct psc_candela_plan *plan;
     float *const *values;             /* [id]: as computed one by one */
     struct psc_candela_wrong *wrong;  /* the first that was found */
+    struct psc_handle *inputs;        /* heap: what stands in for the plan's slots */
     bool found;
     struct psc_candela_sample *samples; /* [plan->n], or NULL */
     uint32_t at;                      /* position of the present step */
@@ -379,7 +381,10 @@ static enum psc_status refused(struct verifying *v, const struct psc_candela_fai
 /* Element steps of carrying it out; more than the limit for what cannot be computed one by one. */
 static uint64_t cost_of(const struct psc_lazy *l, const struct psc_candela_plan *plan)
 {
-    uint64_t sum = plan->external_n ? PSC_VERIFY_MAX + 1 : 0;
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < plan->external_n; k++)
+        if (!l->nodes[plan->externals[k]].data)
+            return PSC_VERIFY_MAX + 1;
     for (uint32_t p = 0; p < plan->n && sum <= PSC_VERIFY_MAX; p++) {
         const struct psc_candela_step *s = &plan->steps[p];
         uint64_t n = s->len, inner = 1;
@@ -403,8 +408,8 @@ static enum psc_status find_change(struct verifying *v, struct psc_error *reterr
     v->at = 0;
     v->watched = v->wrong->id;
     v->changed = PSC_NONE;
-    enum psc_status status = psc_candela_execute(v->plan, &(struct psc_candela_run){.watch = &watch, .dry = true}, &result,
-                                                 &failure, reterr);
+    struct psc_candela_run how = {.externals = v->inputs, .external_n = v->plan->external_n, .watch = &watch, .dry = true};
+    enum psc_status status = psc_candela_execute(v->plan, &how, &result, &failure, reterr);
     if (status && failure.mishap == PSC_MISHAP_NONE)
         return status;
     if (!status)
@@ -424,10 +429,13 @@ static enum psc_status carry_out(struct verifying *v, uint32_t root, struct psc_
     struct psc_candela_memory memory;
     float **values;
     enum psc_status status = psc_lazy_direct(&arena, v->l, root, &values, reterr);
+    if (!status)
+        status = psc_candela_stand_ins(v->l, v->plan, &v->inputs, reterr);
     if (!status) {
         v->values = values;
         v->wrong = list;
-        struct psc_candela_run how = {.watch = &watch, .dry = true, .heap = &heap};
+        struct psc_candela_run how = {.externals = v->inputs, .external_n = v->plan->external_n, .watch = &watch, .dry = true,
+                                      .heap = &heap};
         enum psc_status ran = psc_candela_execute(v->plan, &how, &result, &failure, reterr);
         if (!ran)
             psc_store_unref(result.store);
@@ -446,6 +454,7 @@ static enum psc_status carry_out(struct verifying *v, uint32_t root, struct psc_
             list[(*n)++].b = (int64_t)heap.peak;
         }
     }
+    psc_candela_stand_ins_free(v->inputs, v->plan->external_n);
     psc_arena_release(&arena);
     return status;
 }

@@ -11,7 +11,7 @@
  *     a - (b + 0), fault b1      step 3: element 0 is -7, one by one it is 7: its operands are exchanged
  *
  * Cost: the expression twice, O(nodes + edges) beside that. What would take more than PSC_VERIFY_MAX element steps is
- * not carried out (executed is false then), nor what has slots or plans inside.
+ * not carried out (executed is false then), nor what has slots for which nothing stands in, or plans inside.
  */
 #ifndef PSC_CORE_CANDELA_VERIFY_H
 #define PSC_CORE_CANDELA_VERIFY_H
