@@ -106,7 +106,7 @@ void cli_arena_add(struct psc_text *out, const struct psc_run_result *a)
         const struct psc_arena_run_figures *f = &a->arena_runs[i];
         if (i >= ROWS_SHOWN && i + 1 < a->arena_run_n) /* the first ones and the last */
             continue;
-        cli_table_number(&table, f->run);
+        cli_table_number(&table, f->run + 1);
         cli_table_number(&table, f->system_allocs);
         cli_table_cell(&table, psc_bytes_text(f->copied, text, sizeof text));
         cli_table_cell(&table, psc_bytes_text(f->staged, text, sizeof text));

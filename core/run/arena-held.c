@@ -138,7 +138,7 @@ enum psc_status psc_session_hold(struct psc_session *s, psc_node output, struct 
         return psc_fail_nomem(reterr);
     *held = (struct psc_held){.house = m->house, .run = m->house->run, .bytes = m->program->graph->nodes[output].bytes,
                               .offset = block == root && root != output ? m->program->graph->nodes[output].root_offset : 0};
-    psc_arena_memory_step(m, "hold %s of run %u", psc_arena_memory_label(m, output, name, sizeof name), held->run);
+    psc_arena_memory_step(m, "hold %s of run %u", psc_arena_memory_label(m, output, name, sizeof name), held->run + 1);
     struct psc_held *other = m->values[block].held;
     if (other) { /* once more, or another output that shows the same block */
         if (m->house->settings.story)
@@ -171,7 +171,7 @@ enum psc_status psc_held_share(struct psc_held *held, struct psc_held **ret, str
     struct psc_held *one = psc_alloc0(1, sizeof *one);
     enum psc_status status = one ? PSC_OK : psc_fail_nomem(reterr);
     if (!status && held->house->first)
-        psc_arena_memory_step(held->house->first, "one more holder of an output of run %u", held->run);
+        psc_arena_memory_step(held->house->first, "one more holder of an output of run %u", held->run + 1);
     if (!status) {
         *one = *held;
         one->lease = (struct psc_lease){0};
@@ -194,7 +194,7 @@ const void *psc_held_read(struct psc_held *held, uint64_t *ret_bytes)
 {
     struct psc_arena_story *story = held->house->settings.story;
     if (story && held->house->first) {
-        psc_arena_memory_step(held->house->first, "read what is held of run %u", held->run);
+        psc_arena_memory_step(held->house->first, "read what is held of run %u", held->run + 1);
         psc_arena_story_add(story, PSC_EV_HOST_READ, held->window, 0, held->buffer, held->lease.ticket.generation, held->offset,
                             held->offset + held->bytes, PSC_NONE);
     }
@@ -223,9 +223,9 @@ enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
         return PSC_OK;
     h = held->house;
     if (h->first)
-        psc_arena_memory_step(h->first, "drop what was held of run %u", held->run);
+        psc_arena_memory_step(h->first, "drop what was held of run %u", held->run + 1);
     if (psc_arena_canary(held->lease.ticket.memory, held->lease.ticket.bytes) != held->canary)
-        status = psc_fail(reterr, PSC_ERR_RUN, "an output of run %u, held since, does not have the bytes any more that it had", held->run);
+        status = psc_fail(reterr, PSC_ERR_RUN, "an output of run %u, held since, does not have the bytes any more that it had", held->run + 1);
     *(held->prev ? &held->prev->next : &h->held) = held->next;
     if (held->next)
         held->next->prev = held->prev;

@@ -333,7 +333,7 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
         psc_arena_memory_look(h, false);
         return;
     }
-    psc_arena_memory_step(m, "run %u is over: what nobody holds goes back", h->run);
+    psc_arena_memory_step(m, "run %u is over: what nobody holds goes back", h->run + 1);
     if (story)
         story->why = psc_arena_story_add(story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
     while (m->live_n) {

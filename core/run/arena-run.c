@@ -280,13 +280,13 @@ static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *re
     if (job->kind == PSC_JOB_MOVE)
         status = psc_fail(reterr, PSC_ERR_PLAN, "a view that is placed elsewhere has no place on an arena");
     if (job->kind == PSC_JOB_CALL) {
-        psc_arena_memory_step(w->m, "%s, run %u%s", label(w, job->node, name, sizeof name), w->m->house->run, child ? ": a graph" : "");
+        psc_arena_memory_step(w->m, "%s, run %u%s", label(w, job->node, name, sizeof name), w->m->house->run + 1, child ? ": a graph" : "");
         status = child ? run_child(w, job, child, reterr) : run_kernel(w, job, reterr);
     }
     if (status)
         return in_node(w, job->node, status, reterr);
     if (job->kind == PSC_JOB_VIEW && w->story && !is_bound(w, job->node)) {
-        psc_arena_memory_step(w->m, "%s, run %u: a view", label(w, job->node, name, sizeof name), w->m->house->run);
+        psc_arena_memory_step(w->m, "%s, run %u: a view", label(w, job->node, name, sizeof name), w->m->house->run + 1);
         psc_arena_memory_show(w->m, job->node);
     }
     drop_dead(w, at);

@@ -30,7 +30,7 @@
  *
  * The invariants (core/plan/arena-check.h) are looked at after every event; with more than 256 slots from time to time, so
  * that a run costs O(nodes) looks of O(slots) in all. Stories: core/debug/arena-story.h, one position an input, a node, an
- * export, a drop, an end of a run.
+ * export, a drop, an end of a run; words count runs from 1.
  *
  * Ownership: settings are copied; the story is borrowed and must live until psc_session_arena_quiet or the session's end.
  */
