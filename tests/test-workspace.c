@@ -76,6 +76,7 @@ static void drain(struct fixture *f)
 
 #define METAL "traces/samples/qwen2.5-0.5b-metal.json"
 #define TAKEOVER "traces/samples/takeover.lazy"
+#define ARENAS "traces/samples/arenas.json"
 #define CHAIN "traces/samples/chain.json"
 
 static void test_empty(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
@@ -282,6 +283,18 @@ static void test_expression(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
     g_assert_nonnull(strstr(words[3], "From here on k stands for t (packed)"));
     for (int i = 0; i < 9; i++)
         g_free(words[i]);
+    /* the same as a list */
+    struct psc_text line = {0};
+    uint32_t at_k = psc_candela_line_of(study->tale, 3);
+    psc_explain_candela_line(&line, study->tale, at_k);
+    g_assert_cmpstr(psc_text_str(&line), ==, "    3  k  refused  show the bytes of t: t is not packed yet, and packed bytes are asked for: "
+                    "they must be copied.");
+    psc_text_release(&line);
+    for (uint32_t i = 0, n = psc_candela_line_n(study->tale); i < n; i++) {
+        int32_t p = psc_candela_line_position(study->tale, i);
+        g_assert_cmpuint(psc_candela_line_of(study->tale, p), <=, i);
+        g_assert_cmpuint(psc_candela_line_of(study->tale, p + 1), >, i);
+    }
     psc_arena_release(&arena);
 }
 
@@ -376,6 +389,31 @@ static void test_no_kv(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
     drain(f);
 }
 
+/* Arenas are shown from the inside; their free list is the order of eviction, without what was evicted. */
+static void test_arenas(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    PscStudy *study = psc_workspace_study(f->ws);
+    uint32_t n, most = 0;
+    g_assert_cmpint(psc_workspace_y_mode(f->ws), ==, PSC_VIEW_PANEL);
+    g_assert_nonnull(study->axis);
+    for (int32_t p = -1; p <= (int32_t)study->axis->position_n; p++) {
+        struct psc_arena arena = {0};
+        struct psc_arena_view *v;
+        psc_workspace_step_to(f->ws, p);
+        const uint32_t *list = psc_workspace_free_buffers(f->ws, &n);
+        g_assert_cmpint(psc_arena_view_at(&arena, study->axis, p, &v, NULL), ==, PSC_OK);
+        uint32_t at = 0;
+        for (uint32_t k = 0; k < v->look.home_n; k++)
+            for (uint32_t i = 0; i < v->homes[k].queue_n; i++)
+                if (!v->homes[k].queue[i].evicted)
+                    g_assert_cmpuint(list[at++], ==, v->look.homes[k].slots[v->homes[k].queue[i].slot].buffer);
+        g_assert_cmpuint(at, ==, n);
+        most = MAX(most, n);
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(most, >, 1);
+}
+
 static void filter_finds(const PscStudy *study, const char *words, uint32_t wanted)
 {
     PscFilter *filter = psc_filter_new(words);
@@ -409,6 +447,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
 #define ADD(path, file, test) g_test_add("/ui/workspace/" path, struct fixture, file, set_up, test, tear_down)
     ADD("expression", TAKEOVER, test_expression);
+    ADD("arenas", ARENAS, test_arenas);
     ADD("an-empty-one-goes-nowhere", NULL, test_empty);
     ADD("the-first-view-is-the-whole-run-coloured-by-record", METAL, test_first_view);
     ADD("the-cursor-moves-by-op-layer-end-and-peak", METAL, test_cursor);

@@ -96,18 +96,27 @@ const PscTableKind psc_free_table = {
 static uint32_t log_n(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);
+    if (study && study->tale)
+        return psc_candela_line_n(study->tale);
     return study && study->analysis->plan ? study->analysis->plan->walk_n : 0;
 }
 
 static void log_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
     PscStudy *study = psc_workspace_study(ws);
-    psc_explain_walk(out, study->graph, study->analysis->plan, &study->analysis->plan->walk[row]);
+    if (study->tale)
+        psc_explain_candela_line(out, study->tale, row);
+    else
+        psc_explain_walk(out, study->graph, study->analysis->plan, &study->analysis->plan->walk[row]);
 }
 
 static void log_select(PscWorkspace *ws, uint32_t row)
 {
     PscStudy *study = psc_workspace_study(ws);
+    if (study->tale) {
+        psc_workspace_step_to(ws, psc_candela_line_position(study->tale, row));
+        return;
+    }
     const struct psc_walk *walk = &study->analysis->plan->walk[row];
     if (walk->node < study->node_n) {
         psc_workspace_select_node(ws, walk->node);
@@ -123,6 +132,10 @@ static uint32_t log_selected(PscWorkspace *ws)
     PscStudy *study = psc_workspace_study(ws);
     const struct psc_walk *walk = study && study->analysis->plan ? study->analysis->plan->walk : NULL;
     uint32_t from = 0, to = log_n(ws);
+    if (study && study->tale) {
+        from = psc_candela_line_of(study->tale, psc_workspace_cursor(ws));
+        return psc_workspace_cursor(ws) >= 0 && from < to ? from : PSC_NONE;
+    }
     while (from < to) {
         uint32_t middle = from + (to - from) / 2;
         if (walk[middle].position < psc_workspace_cursor(ws))

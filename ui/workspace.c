@@ -416,6 +416,18 @@ static bool is_free(const PscStudy *study, uint32_t buffer, int32_t position)
     return next == h->buffer_at[buffer] || h->tenancies[next - 1].end <= position;
 }
 
+/* Of arenas: the blocks that are kept free, in the order in which they would be evicted. */
+static void list_free_blocks(PscWorkspace *self, const struct psc_arena_track *track)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_look look;
+    if (psc_arena_track_look(track, &arena, psc_arena_track_upto(track, self->cursor), &look, NULL) == PSC_OK)
+        for (uint32_t k = 0; k < look.home_n; k++)
+            for (uint32_t i = 0; i < look.homes[k].figures.free_n; i++)
+                g_array_append_val(self->free_buffers, look.homes[k].slots[look.homes[k].evictions[i]].buffer);
+    psc_arena_release(&arena);
+}
+
 const uint32_t *psc_workspace_free_buffers(PscWorkspace *self, uint32_t *ret_n)
 {
     PscStudy *study = self->look.study;
@@ -424,6 +436,8 @@ const uint32_t *psc_workspace_free_buffers(PscWorkspace *self, uint32_t *ret_n)
         self->free_position = self->cursor;
         g_array_set_size(self->free_buffers, 0);
         const struct psc_story *story = study ? study->analysis->story : NULL;
+        if (study && study->axis)
+            list_free_blocks(self, study->axis->track);
         for (uint32_t b = 0; story && b < story->buffer_n; b++)
             if (is_free(study, b, self->cursor))
                 g_array_append_val(self->free_buffers, b);

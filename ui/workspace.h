@@ -83,7 +83,8 @@ void psc_workspace_set_cursor(PscWorkspace *self, int32_t position); /* clamped;
 /* Moves the cursor and selects the op it stands on, unless a finding is selected. */
 void psc_workspace_step_to(PscWorkspace *self, int32_t position);
 
-/* Pool buffers without a living tenant at the cursor, ascending; valid until the cursor moves. */
+/* Pool buffers without a living tenant at the cursor, ascending; of arenas the blocks that are kept free, the next to be evicted
+ * first. Valid until the cursor moves. */
 const uint32_t *psc_workspace_free_buffers(PscWorkspace *self, uint32_t *ret_n);
 
 PscSelection psc_workspace_selection(PscWorkspace *self);

@@ -148,7 +148,8 @@ uint32_t psc_tale_try_n(const struct psc_candela_step *step)
 static bool place_steps(struct psc_arena *arena, struct psc_candela_tale *t)
 {
     t->step_yield = psc_arena_alloc(arena, t->plan->n, sizeof *t->step_yield);
-    if (!t->step_yield)
+    t->line_at = psc_arena_alloc0(arena, t->plan->n + (size_t)1, sizeof *t->line_at);
+    if (!t->step_yield || !t->line_at)
         return false;
     for (uint32_t p = 0; p < t->plan->n; p++) {
         const struct psc_candela_step *step = &t->plan->steps[p];
@@ -156,6 +157,7 @@ static bool place_steps(struct psc_arena *arena, struct psc_candela_tale *t)
         t->nodes[step->id].position = (int32_t)p;
         t->step_yield[p] = t->nodes[step->id].yield;
         t->try_most = tries > t->try_most ? tries : t->try_most;
+        t->line_at[p + 1] = t->line_at[p] + tries;
     }
     return true;
 }

@@ -39,6 +39,7 @@ struct psc_candela_tale {
     uint32_t *class_at;                  /* [class_n + 1] into owners */
     struct psc_tale_owner *owners;
     uint32_t class_n, try_most;
+    uint32_t *line_at;                   /* [plan->n + 1]: strategies tried before this step's */
     uint32_t *holder_at;                 /* [plan->slot_n + 1] into holders */
     struct psc_tale_holder *holders;
 };

@@ -98,6 +98,14 @@ enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_c
 enum psc_status psc_candela_view_at(struct psc_arena *arena, const struct psc_candela_tale *tale, int32_t position,
                                     struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* The whole plan as a list, a line a strategy that was tried: how many, the first of a step, the step of one, and its words:
+ * "3  k  refused  show the bytes of t: t is not packed yet". */
+struct psc_text;
+uint32_t psc_candela_line_n(const struct psc_candela_tale *tale);
+uint32_t psc_candela_line_of(const struct psc_candela_tale *tale, int32_t position);
+int32_t psc_candela_line_position(const struct psc_candela_tale *tale, uint32_t line);
+void psc_explain_candela_line(struct psc_text *out, const struct psc_candela_tale *tale, uint32_t line);
+
 /* Of a graph that was planned here (core/plan) there is no sort and no alias map, but each node's decision with what was refused,
  * and the buffers so far, in bytes. Only where psc_plan_view_has. */
 struct psc_analysis;
@@ -106,7 +114,6 @@ enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analy
                                  struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* All of a view in words: the decision with every refusal, the stack, the map, the slots. */
-struct psc_text;
 void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_view *view);
 
 #endif

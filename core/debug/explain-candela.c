@@ -204,6 +204,47 @@ const char *psc_explain_candela_why(struct psc_arena *arena, const struct psc_ca
     return keep(arena, &text);
 }
 
+/* ---- the plan as a list ------------------------------------------------------------------------------------------- */
+
+uint32_t psc_candela_line_n(const struct psc_candela_tale *t)
+{
+    return t->line_at[t->plan->n];
+}
+
+uint32_t psc_candela_line_of(const struct psc_candela_tale *t, int32_t position)
+{
+    return position < 0 ? 0 : t->line_at[position < (int32_t)t->plan->n ? (uint32_t)position : t->plan->n];
+}
+
+int32_t psc_candela_line_position(const struct psc_candela_tale *t, uint32_t line)
+{
+    uint32_t lo = 0, hi = t->plan->n;
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        if (t->line_at[middle + 1] <= line)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return (int32_t)lo;
+}
+
+void psc_explain_candela_line(struct psc_text *out, const struct psc_candela_tale *t, uint32_t line)
+{
+    uint32_t p = (uint32_t)psc_candela_line_position(t, line), at = 0, n;
+    const struct psc_candela_step *step = &t->plan->steps[p];
+    struct psc_arena scratch = {0};
+    for (uint32_t k = line - t->line_at[p]; k && at < step->denied_n; k--)
+        at += psc_tale_group(step, at);
+    const struct psc_denial *denied = at < step->denied_n ? &step->denied[at] : NULL;
+    n = denied ? psc_tale_group(step, at) : 0;
+    const char *strategy = psc_explain_candela_strategy(&scratch, t, p, denied), *why = psc_explain_candela_why(&scratch, t, p, denied, n);
+    psc_text_addf(out, "%5u  %s  %s  ", p, name_of(t, step->id), denied ? "refused" : "taken");
+    psc_text_addf(out, "%s: %s", strategy ? strategy : "", why ? why : "");
+    out->failed = out->failed || !strategy || !why;
+    psc_arena_release(&scratch);
+}
+
 /* ---- what happens at a position ----------------------------------------------------------------------------------- */
 
 static void say_alias(struct psc_text *out, const struct psc_candela_tale *t, const struct psc_alias_event *a)

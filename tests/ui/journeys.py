@@ -426,7 +426,7 @@ def an_expression_opens_from_the_inside_and_follows_the_cursor_both_ways():
         w.keys('Left', 'Left')
         expect('the way back', inside_said(w, 'From here on k stands for t'), said)
         w.keys('i')                       # the same key leads back to the map
-        w.at('k = as_contiguous t')
+        w.at('k = as_contiguous')
         w.keys('i', 'End', 'ctrl+Right')
         inside_said(w, 'The plan is complete: 9 steps in 3 slots')
 
