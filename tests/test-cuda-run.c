@@ -354,6 +354,54 @@ static void same(const struct psc_run_result *a, const struct psc_run_result *b)
     g_assert_cmpmem(a->logits, a->logit_n * 4, b->logits, b->logit_n * 4);
 }
 
+/* Every allocation fails once, in set-up, launches, windows, replays, copies and probes: an error, or numbers that are right
+ * all the same (a window that could not be kept is launched); nothing is left alive. */
+static enum psc_status six_steps(void *data)
+{
+    const struct cuda_lab *lab = data;
+    struct psc_session_options options = run_options();
+    struct psc_session *s = NULL;
+    struct psc_graph_key key = run_key(1);
+    uint64_t hash = 0;
+    options.replay = true;
+    options.config.threads = 1;
+    enum psc_status status = psc_session_new(lab->apis, 2, &options, &s, NULL);
+    if (!status)
+        status = psc_session_use(s, &key, run_build_cb, lab->g, NULL);
+    for (int step = 1; !status && step <= 6; step++) {
+        const float x[4] = {(float)step, 2, 3, 4};
+        float o[4] = {0};
+        status = psc_session_fill(s, "x", x, 4, NULL);
+        if (!status)
+            status = psc_session_execute(s, NULL, NULL);
+        if (!status)
+            status = psc_session_read(s, lab->g->outputs[0], o, 4, NULL);
+        if (!status)
+            g_assert_cmpfloat((double)o[0] + (double)o[3], ==, 9 * (step + 4));
+    }
+    if (!status) {
+        const struct psc_backend_api *api;
+        struct psc_backend *b = psc_session_backend(s, 1, &api);
+        struct psc_pool_buffer buffer;
+        psc_session_buffer(s, 1, 0, &buffer);
+        status = api->probe(b, &(struct psc_probe){PSC_PROBE_HASH, buffer.at, 16, PSC_F32, &hash}, NULL);
+        if (!status)
+            status = api->synchronise(b, NULL);
+    }
+    psc_session_free(s);
+    return status;
+}
+
+static void test_out_of_memory(void)
+{
+    struct cuda_lab lab;
+    cuda_lab_begin(&lab, &psc_backend_cuda_shim, two_splits, 0, 0);
+    unsigned walked = test_oom_loop(six_steps, &lab);
+    g_test_message("%u allocations", walked);
+    g_assert_cmpuint(walked, >, 60);
+    cuda_lab_end(&lab);
+}
+
 /* 5 decode steps, 1 capture; two splits, 2 captures; prefill in chunks of one shape. Bit for bit as direct launches. */
 static void test_replay_parity(gconstpointer data)
 {
@@ -468,5 +516,6 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/cuda-shim/waits-are-bounded", test_waits_are_bounded);
     g_test_add_func("/cuda-shim/model/as-on-the-cpu", test_as_on_the_cpu);
+    g_test_add_func("/cuda-shim/session/every-allocation-may-fail", test_out_of_memory);
     return g_test_run();
 }
