@@ -3,6 +3,9 @@
 Prints TAP.
 
     headers.py ROOT CC [CXX]        packages are asked of pkg-config; a header whose package is missing is skipped
+
+GTK's own headers are most of the work. They are compiled once, and put before those headers that include them by
+themselves: one that uses GTK without including it is still found.
 """
 import os
 import platform
@@ -10,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT, CC = sys.argv[1], sys.argv[2]
@@ -54,6 +58,39 @@ def package_flags(names):
     return flags_cache[key]
 
 
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
+includes_cache = {}
+HEAVY = 'gtk/gtk.h'
+
+
+def includes(header):
+    """all that a header of the tree includes, by itself or through others of the tree"""
+    if header not in includes_cache:
+        includes_cache[header] = set()  # a circle ends here
+        path = os.path.join(ROOT, header)
+        if os.path.exists(path):
+            with open(path, encoding='utf-8') as file:
+                names = set(INCLUDE.findall(file.read()))
+            includes_cache[header] = names.union(*(includes(name) for name in names))
+    return includes_cache[header]
+
+
+def compile_heavy(folder):
+    """HEAVY compiled as it will be used; flags that put it first, or none when that cannot be"""
+    flags = package_flags(PACKAGES['ui'])
+    path = os.path.join(folder, 'heavy.h')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'#include <{HEAVY}>\n')
+    if flags is None:
+        return []
+    r = subprocess.run([CC, '-x', 'c-header', '-std=c17', *[f for f in FLAGS if f != '-fsyntax-only'], *flags, *OLD_GLIB, path, '-o',
+                        path + '.gch'], capture_output=True)
+    return ['-include', path] if r.returncode == 0 else []
+
+
+heavy_first = []
+
+
 def compile_alone(job):
     header, compiler, language, standard = job
     flags = package_flags(packages_of(header))
@@ -65,6 +102,8 @@ def compile_alone(job):
         if platform.machine() not in ('x86_64', 'i686'):
             return 'skip', 'not an x86 machine'
         flags = flags + AVX2
+    if language == 'c' and HEAVY in includes(header) and packages_of(header) == PACKAGES['ui']:
+        flags = flags + heavy_first
     text = f'#include "{header}"\n#include "{header}"\n'
     r = subprocess.run([compiler, '-x', language, '-std=' + standard, *FLAGS, *flags, *(OLD_GLIB if packages_of(header) else []), '-'],
                        input=text, capture_output=True, text=True)
@@ -78,7 +117,8 @@ def main():
         package_flags(packages_of(h))
     print(f'1..{len(jobs)}', flush=True)
     failed = 0
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    with tempfile.TemporaryDirectory(prefix='planscope-headers-') as folder, ThreadPoolExecutor(max_workers=2) as pool:
+        heavy_first.extend(compile_heavy(folder))
         for k, (job, (verdict, words)) in enumerate(zip(jobs, pool.map(compile_alone, jobs)), 1):
             name = f'/headers/{job[0]}/compiles-alone-in-{"c" if job[2] == "c" else "cpp"}'
             if verdict == 'not ok':
