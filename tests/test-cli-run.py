@@ -1020,6 +1020,43 @@ def a_full_disk_is_told_with_its_reason():
         check('/dev/full' in answer.err and 'No space left' in answer.err, answer.err)
 
 
+@test
+def options_that_mean_nothing_are_refused():
+    where = save(graph('''
+        0 x input 4
+        1 o silu 4 < 0
+    ''', [1]))
+    x = ('--fill', 'x=1,2,3,4')
+    hello = ('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2')
+    for word, args in (
+            ('--temp is for models', ('run', where, *x, '--temp', '1')), ('--chunk is for models', ('run', where, *x, '--chunk', '2')),
+            ('--seed is for models', ('run', where, *x, '--seed', '2')), ('-n is for models', ('run', where, *x, '-n', '2')),
+            ('x is filled twice', ('run', where, *x, '--fill', 'x=4,3,2,1')),
+            ("not a number", ('run', where, '--fill', 'x=1e400,2,3,4')),
+            ('for graphs', (*hello, '--times', '1')), ('for graphs', (*hello, '--refill')),
+            ('not --trace', ('run', '--expr', 'a + b', '--trace', path('t'))), ('not -p', ('run', '--expr', 'a + b', '-p', 'x')),
+            ('not --hashes', ('run', '--expr', 'a + b', '--hashes')),
+            ('not a number above 0', (*hello, '--repeat-penalty', '0')),
+            ('nothing to measure', ('bench', '--preset', 'tiny-qwen2', '-p', '0', '-n', '0'))):
+        answer = run(*args)
+        equal((answer.status, answer.out), (2, ''), args)
+        check(word in answer.err, word, answer.err)
+    check(not os.path.exists(path('t')), 'nothing was written')
+    equal(execute(where, dict(x=['inf', '-inf', 0, 1]))['by_name']['o'][1:3], [None, 0.0], 'infinities are numbers that can be asked for')
+    greedy = good(*hello, '--json').json['tokens']
+    equal(good(*hello, '--json', '--temp', '1', '--top-p', '0', '--seed', '5').json['tokens'], greedy, 'only the most probable one')
+
+
+@test
+def every_finding_of_a_run_that_ended_early_is_told():
+    answer = run('run', '--preset', 'tiny-qwen2', '--backend', 'mixed:0-0=deferred,1-9=cpu', '-p', 'Hello', '-n', '3', '--fault', 'l7')
+    equal(answer.status, 2)
+    check('overwritten while it ran' in answer.err, answer.err)
+    lines = [line for line in answer.err.splitlines() if line.startswith('planscope-cli: prefill')]
+    check(len(lines) >= 4 and any('prefill, in the plan: ' in line for line in lines), answer.err)
+    check('findings in all' not in answer.err, answer.err)
+
+
 # ---- a saved cache ------------------------------------------------------------------------------------------------------
 
 def saved(preset, name, *more):

@@ -312,6 +312,10 @@ enum cli_exit cli_bench(struct cli_options *options)
     unsigned n = 0;
     uint32_t generate = options->run.has_n ? options->run.n : 128;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!options->run.prompt_n && !generate) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "-p 0 -n 0: there is nothing to measure");
+        return cli_complain(NULL, &error);
+    }
     enum psc_status status = app_subject_open(&b.subject, &request, 0, NULL, &error);
     if (told && isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);

@@ -206,7 +206,7 @@ static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
     int32_t *ids;
     if (c->prompt && c->tokens)
         return psc_fail(reterr, PSC_ERR_USAGE, "run takes -p or --tokens, not both");
-    if (c->fill_n || c->times > 1 || c->refill)
+    if (cli_given(r->options, (const char *const[]){"--fill", "--times", "--refill", NULL}, false))
         return psc_fail(reterr, PSC_ERR_USAGE, "--fill, --times and --refill are for graphs; a model takes -p TEXT or --tokens IDS");
     if (c->tokens) {
         enum psc_status status = cli_parse_ids(&r->arena, c->tokens, &ids, &q->prompt_n, reterr);
@@ -234,10 +234,19 @@ static enum psc_status take_fills(struct running *r, struct psc_error *reterr)
 {
     const struct cli_run *c = &r->options->run;
     enum psc_status status = PSC_OK;
-    if (c->prompt || c->tokens || c->chat || c->has_n || c->logits)
-        return psc_fail(reterr, PSC_ERR_USAGE, "-p, --tokens, --chat, -n and --logits are for models; a graph takes --fill NAME=1,2,3");
+    static const char *const of_models[] = {
+        "-p", "--tokens", "--chat", "-n", "--logits", "--chunk", "--seed", "--temp", "--top-k", "--top-p", "--min-p",
+        "--repeat-penalty", "--repeat-window", "--ignore-stop", "--kv-inputs", "--fuse-qkv", "--fuse-ffn", "--no-fuse-qkv",
+        "--no-fuse-ffn", NULL};
+    const char *odd = cli_given(r->options, of_models, false);
+    if (odd)
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s is for models; a graph takes --fill NAME=1,2,3", odd);
     for (uint32_t i = 0; !status && i < c->fill_n; i++)
         status = cli_parse_fill(&r->arena, r->subject.graph, c->fills[i], &r->fills[i], reterr);
+    for (uint32_t i = 1; !status && i < c->fill_n; i++)
+        for (uint32_t k = 0; !status && k < i; k++)
+            if (!strcmp(r->fills[i].name, r->fills[k].name))
+                status = psc_fail(reterr, PSC_ERR_USAGE, "%.60s is filled twice", r->fills[i].name);
     r->request.fills = r->fills;
     r->request.fill_n = c->fill_n;
     return status;
@@ -413,20 +422,40 @@ static void tell_verified(const struct running *r)
     tell_line("", &text);
 }
 
-/* Findings of one story of a phase, in sentences, on stderr. */
-static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story *story, uint32_t shown)
+/* The analysis lives as long as `own`, which it borrows; NULL when memory is exhausted. */
+static struct psc_analysis *analyse(const struct psc_phase *phase, const struct psc_story *story, struct psc_phase *own)
 {
     struct psc_analysis_options plain = {.plan = psc_plan_defaults};
     struct psc_analysis *analysis = NULL;
-    struct psc_phase own = *phase;
-    own.story = (struct psc_story *)(uintptr_t)story;
-    if (psc_analysis_new(&own, &plain, &analysis, NULL))
-        return shown;
-    for (uint32_t i = 0; i < analysis->check.finding_n && shown < FINDINGS_SHOWN; i++, shown++) {
+    *own = *phase;
+    own->story = (struct psc_story *)(uintptr_t)story;
+    return psc_analysis_new(own, &plain, &analysis, NULL) ? NULL : analysis;
+}
+
+static bool holds(const struct psc_analysis *a, const struct psc_finding *f)
+{
+    for (uint32_t i = 0; a && i < a->check.finding_n; i++) {
+        const struct psc_finding *g = &a->check.findings[i];
+        if (g->victim == f->victim && g->writer == f->writer && g->reader == f->reader && g->reader_kind == f->reader_kind)
+            return true;
+    }
+    return false;
+}
+
+/* Findings of one story of a phase, in sentences, on stderr; without those of `told`, which may be NULL. */
+static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story *story, const struct psc_analysis *told,
+                           const char *when, uint32_t shown)
+{
+    struct psc_phase own;
+    struct psc_analysis *analysis = analyse(phase, story, &own);
+    for (uint32_t i = 0; analysis && i < analysis->check.finding_n && shown < FINDINGS_SHOWN; i++) {
         struct psc_text text = {0}, line = {0};
+        if (holds(told, &analysis->check.findings[i]))
+            continue;
+        shown++;
         psc_explain_finding(&text, analysis, &analysis->check.findings[i]);
         cli_add_safe(&line, psc_text_str(&text));
-        fprintf(stderr, "planscope-cli: %s: %s\n", phase->kind, psc_text_str(&line));
+        fprintf(stderr, "planscope-cli: %s%s: %s\n", phase->kind, when, psc_text_str(&line));
         psc_text_release(&line);
         psc_text_release(&text);
     }
@@ -444,13 +473,21 @@ static void tell_findings(const struct running *r)
         struct psc_arena arena = {0};
         struct psc_step step = {0};
         if (phase->story)
-            shown = tell_story(phase, phase->story, shown);
+            shown = tell_story(phase, phase->story, NULL, "", shown);
         for (uint32_t s = 0; !step.story && s < psc_doc_step_n(a->doc, p); s++)
             if (psc_doc_load_step(a->doc, p, s, &arena, &step, NULL))
                 break;
         if (step.story)
-            shown = tell_story(phase, step.story, shown);
+            shown = tell_story(phase, step.story, NULL, "", shown);
         psc_arena_release(&arena);
+    }
+    for (uint32_t p = 0; shown < a->finding_n && a->planned_finding_n && a->doc && p < a->doc->phase_n; p++) {
+        const struct psc_phase *phase = &a->doc->phases[p]; /* what a run that ended early did not come to */
+        struct psc_phase own;
+        struct psc_analysis *told = phase->story ? analyse(phase, phase->story, &own) : NULL;
+        if (told)
+            shown = tell_story(phase, NULL, told, ", in the plan", shown);
+        psc_analysis_free(told);
     }
     if (a->finding_n > shown)
         fprintf(stderr, "planscope-cli: %" PRIu32 " %s\n", a->finding_n, a->finding_n == 1 ? "finding" : "findings in all");

@@ -333,6 +333,12 @@ enum cli_exit cli_lazy_run(const struct cli_options *o)
     struct psc_handle result, *inputs = NULL;
     struct psc_error error = {0};
     struct psc_text out = {0};
+    static const char *const takes[] = {"--expr", "--generation", "--fault", "--level", "--json", NULL};
+    const char *odd = cli_given(o, takes, true);
+    if (odd) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "an expression has its values in it: run takes --generation, --fault and --json, not %s", odd);
+        return cli_complain(NULL, &error);
+    }
     enum psc_status status = plan_it(o, &p, &error);
     if (!status)
         status = psc_candela_stand_ins(&p.script.lazy, p.plan, &inputs, &error);

@@ -191,9 +191,23 @@ static enum psc_status parse_option(struct cli_options *ret, int argc, char **ar
                 return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a value: %s", o->name, o->right ? o->right : o->value);
             value = argv[++*at];
         }
+        if (ret->given_n < sizeof ret->given / sizeof *ret->given)
+            ret->given[ret->given_n++] = o->name;
         return o->set(ret, value) ? PSC_OK : bad_value(o, ret->command, value, reterr);
     }
     return unknown_option(name, ret->command, reterr);
+}
+
+const char *cli_given(const struct cli_options *options, const char *const *names, bool others)
+{
+    for (unsigned i = 0; i < options->given_n; i++) {
+        bool listed = false;
+        for (const char *const *name = names; *name; name++)
+            listed = listed || !strcmp(*name, options->given[i]);
+        if (listed != others)
+            return options->given[i];
+    }
+    return NULL;
 }
 
 static enum psc_status parse_command(struct cli_options *ret, const char *word, struct psc_error *reterr)

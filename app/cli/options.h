@@ -21,6 +21,8 @@ enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_KV_ROWS, CLI_VIEW_N };
 struct cli_options { /* all strings are borrowed from argv */
     enum cli_command command;
     bool help, version;
+    const char *given[64];        /* names of the options that were given, the first 64 of them */
+    unsigned given_n;
     const char *file;             /* with a preset: its name, for messages */
 
     /* A model: a GGUF file or a preset. model_option: the first option given that asks for one. */
@@ -59,6 +61,10 @@ struct cli_options { /* all strings are borrowed from argv */
 
 /* PSC_ERR_USAGE with a sentence and a hint. */
 enum psc_status cli_options_parse(struct cli_options *ret, int argc, char **argv, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* The first of the options (a list that ends in NULL) that was given, in the order in which they were; NULL: none. With
+ * `others` the first that is not in the list. */
+const char *cli_given(const struct cli_options *options, const char *const *names, bool others);
 
 /* Help of the program, or of one command (CLI_COMMAND_N: of the program). */
 void cli_add_help(struct psc_text *out, enum cli_command command);

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +63,16 @@ static bool set_portable(struct cli_options *o, const char *v) { (void)v; return
 static bool set_seed(struct cli_options *o, const char *v) { return cli_parse_whole(v, &o->run.sampling.seed); }
 static bool set_temp(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.temperature); }
 static bool set_top_k(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.top_k); }
-static bool set_top_p(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.top_p); }
+/* {0} stands for "off" in a request; asked for, 0 leaves the most probable token only. */
+static bool set_top_p(struct cli_options *o, const char *v)
+{
+    float *p = &o->run.sampling.top_p;
+    bool fine = real(v, p);
+    *p = fine && *p == 0 ? FLT_MIN : *p;
+    return fine;
+}
 static bool set_min_p(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.min_p); }
-static bool set_penalty(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.repeat_penalty); }
+static bool set_penalty(struct cli_options *o, const char *v) { return real(v, &o->run.sampling.repeat_penalty) && o->run.sampling.repeat_penalty > 0; }
 static bool set_window(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.repeat_window); }
 static bool set_kv_format(struct cli_options *o, const char *v) { return o->run.has_kv_format = psc_kv_format_parse(v, &o->run.kv_format); }
 
@@ -231,7 +239,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--top-k", "K", RUN, set_top_k, "a number", "sample from the K most probable; 0: all"},
     {"--top-p", "P", RUN, set_top_p, "a number", "from the fewest that sum to P; 1: all"},
     {"--min-p", "P", RUN, set_min_p, "a number", "from those at least P times as probable as the first; 0: all"},
-    {"--repeat-penalty", "X", RUN, set_penalty, "a number", "makes tokens of the window less probable; 1: off"},
+    {"--repeat-penalty", "X", RUN, set_penalty, "a number above 0", "makes tokens of the window less probable; 1: off"},
     {"--repeat-window", "N", RUN, set_window, "a number of tokens", "tokens looked back; default 64"},
     {"--ignore-stop", NULL, RUN, set_ignore, NULL, "go on after a token that ends a text"},
 };

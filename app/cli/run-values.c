@@ -3,6 +3,7 @@
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 
+#include <errno.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -25,8 +26,9 @@ static bool next_real(const char **at, uint32_t *ret)
     const char *p = **at == '-' || **at == '+' ? *at + 1 : *at;
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
         return false;
+    errno = 0;
     float x = strtof(*at, &end);
-    if (end == *at || isspace((unsigned char)**at))
+    if (end == *at || isspace((unsigned char)**at) || (errno == ERANGE && isinf(x))) /* "inf" is one, 1e400 is not */
         return false;
     memcpy(ret, &x, sizeof x);
     *at = end;
