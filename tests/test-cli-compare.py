@@ -207,6 +207,7 @@ def boxes_expressions_and_presets_have_differences_too():
     check(d['peak']['bytes'] == 4, d['peak'])
     d = diff('--expr', '(a + b) * 2', '--from', '0.1', '--to', 'hardened')
     equal(d['b']['reserved_bytes'] - d['a']['reserved_bytes'], -16)
+    equal((d['a']['compared_at'], d['b']['compared_at']), (3, 3), 'the step that was decided otherwise is the same step')
     equal(run('diff', '--expr', '(a + b) * 2', '--from', '0.9', '--to', 'hardened').status, 2)
     diff('--preset', 'tiny-qwen2', '--from', 'pool', '--to', 'pool', status=0)
     good('diff', '--preset', 'tiny-qwen2', '--from', 'pool', '--to', 'optimal', '--phase', 'decode', status=1)

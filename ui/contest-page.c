@@ -106,7 +106,10 @@ static void fill_card(PscContestPage *self)
 
 static void fill_maps(PscContestPage *self)
 {
-    guint n = psc_contest_n(self->contest);
+    guint n = 0; /* who cannot has no map, and stands at the end of the table with the reason */
+    for (guint i = 0; i < psc_contest_n(self->contest); i++)
+        n += !psc_contest_at(self->contest, i)->done || psc_contest_at(self->contest, i)->able;
+    n = MIN(n, psc_contest_n(self->contest));
     for (; self->map_n > n; self->map_n--)
         gtk_flow_box_remove(GTK_FLOW_BOX(self->maps), GTK_WIDGET(gtk_flow_box_get_child_at_index(GTK_FLOW_BOX(self->maps), (int)self->map_n - 1)));
     for (; self->map_n < n; self->map_n++)
@@ -130,7 +133,7 @@ static void show_picked(PscContestPage *self)
 {
     guint picked = psc_contest_picked(self->contest);
     self->syncing = TRUE;
-    if (picked == PSC_NONE)
+    if (picked >= self->map_n)
         gtk_flow_box_unselect_all(GTK_FLOW_BOX(self->maps));
     else
         gtk_flow_box_select_child(GTK_FLOW_BOX(self->maps), gtk_flow_box_get_child_at_index(GTK_FLOW_BOX(self->maps), (int)picked));
@@ -166,6 +169,22 @@ static gboolean map_key_cb(PscContestPage *self, guint key)
     psc_contest_pick(self->contest, i);
     psc_contest_use(self->contest, i);
     return TRUE;
+}
+
+/* The table as text, a tab between two cells: for a spreadsheet or an issue. */
+static void copy_cb(PscContestPage *self)
+{
+    struct psc_text text = {0};
+    for (guint c = 0; c < psc_contest_table.column_n; c++)
+        psc_text_addf(&text, "%s%s", c ? "\t" : "", psc_contest_table.columns[c].title);
+    for (uint32_t row = 0; row < psc_contest_table.count(self->ws); row++)
+        for (guint c = 0; c < psc_contest_table.column_n; c++) {
+            psc_text_add(&text, c ? "\t" : "\n");
+            psc_contest_table.columns[c].text(self->ws, row, &text);
+        }
+    psc_text_add(&text, "\n");
+    gdk_clipboard_set_text(gtk_widget_get_clipboard(GTK_WIDGET(self)), psc_text_str(&text));
+    psc_text_release(&text);
 }
 
 /* ---- changes ------------------------------------------------------------------------------------------------------ */
@@ -353,6 +372,10 @@ static GtkWidget *tools_new(PscContestPage *self)
     self->tool_words = dim_label(NULL);
     gtk_box_append(GTK_BOX(row), self->tool_words);
     gtk_box_append(GTK_BOX(row), spacer());
+    GtkWidget *copy = gtk_button_new_with_label("Copy the table");
+    gtk_widget_set_tooltip_text(copy, "Text with tabs, for a spreadsheet or an issue");
+    g_signal_connect_swapped(copy, "clicked", G_CALLBACK(copy_cb), self);
+    gtk_box_append(GTK_BOX(row), copy);
     gtk_box_append(GTK_BOX(row), icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out"));
     gtk_box_append(GTK_BOX(row), icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all"));
     gtk_box_append(GTK_BOX(row), icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in"));

@@ -164,8 +164,12 @@ static void map_by_bars(const struct psc_diff_side *from, const struct psc_diff_
 static struct psc_align_key *title_keys(struct making *m, const struct psc_story *story)
 {
     struct psc_align_key *keys = psc_arena_alloc(&m->scratch, (size_t)story->position_n + 1, sizeof *keys);
-    for (uint32_t p = 0; keys && p < story->position_n; p++)
-        keys[p].strong = keys[p].weak = add_text(5, story->titles[p]);
+    for (uint32_t p = 0; keys && p < story->position_n; p++) {
+        const char *title = story->titles[p] ? story->titles[p] : "";
+        size_t n = strcspn(title, ":"); /* "sum = a + b: in place": what was decided may differ */
+        keys[p].strong = add_text(5, title);
+        keys[p].weak = psc_hash_mix(5 ^ psc_hash_bytes(title, n, 7));
+    }
     return keys;
 }
 

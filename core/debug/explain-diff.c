@@ -164,11 +164,14 @@ void psc_explain_peak_change(struct psc_text *out, const struct psc_plan_diff *d
     if (a->peak != b->peak) {
         psc_text_add(out, " to ");
         add_count(out, b->peak, "byte", "bytes");
-    } else {
-        psc_text_add(out, ", on the other side");
     }
-    psc_text_add(out, " at ");
-    say_position(out, &d->b, b->peak_at);
+    bool moves = d->b_at[a->peak_at + 1] != b->peak_at;
+    if (a->peak == b->peak && moves)
+        psc_text_add(out, ", on the other side");
+    if (a->peak != b->peak || moves) {
+        psc_text_add(out, " at ");
+        say_position(out, &d->b, b->peak_at);
+    }
     psc_text_add(out, ".");
     if (a->reserved != b->reserved) {
         bool less = b->reserved < a->reserved;
