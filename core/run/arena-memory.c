@@ -195,13 +195,20 @@ static void forget_held(struct psc_arena_memory *m)
 /* Nothing of the old graph is left. */
 static void forget_graph(struct psc_arena_memory *m)
 {
+    struct psc_arena_story *story = m->house->settings.story;
     forget_held(m);
     for (uint32_t i = 0; i < m->input_n; i++) {
         struct psc_arena_input *in = &m->inputs[i];
+        if (story)
+            story->value = in->place.value;
+        if (story && in->borrowed && !in->lent)
+            psc_arena_story_add(story, PSC_EV_RELEASE, in->place.value, 0, in->place.buffer, 0, 0, in->bytes, PSC_NONE);
         if (in->borrowed && !in->lent)
             psc_depot_end_borrow(m->house->depot[PSC_DEPOT_IO], in->memory, in->bytes);
         psc_block_handle_reset(&in->handle, NULL);
     }
+    if (story)
+        story->value = PSC_NONE; /* each block goes by the value that it was given out for */
     m->live_n = 0;
     psc_context_release(&m->context);
     psc_arena_release(&m->arena);
@@ -298,6 +305,8 @@ static enum psc_status take_graph(struct psc_arena_memory *m, struct psc_error *
     const struct psc_program *p = m->s->current->program;
     uint32_t n = p->graph->n;
     enum psc_status status;
+    if (m->input_n)
+        psc_arena_memory_step(m, "another graph: what the inputs of the last one had goes back");
     forget_graph(m);
     m->values = psc_arena_alloc(&m->arena, n, sizeof *m->values);
     m->live = psc_arena_alloc(&m->arena, n, sizeof *m->live);
