@@ -197,7 +197,9 @@ static void changed_cb(PscWindow *self, guint what)
         show_badge(self);
         psc_window_update_actions(self);
     }
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && has && !self->narrow &&
+    /* the other story of a run is another study, too, and no reason to open another tab */
+    gboolean other_story = !(what & PSC_CHANGED_DOCUMENT) && psc_workspace_comparison(self->ws);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && has && !self->narrow && !other_story &&
         psc_workspace_study(self->ws)->analysis->check.finding_n > 0)
         psc_drawer_show_tab(PSC_DRAWER(self->drawer), "problems");
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_VIEW | PSC_CHANGED_KV))

@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 #include "ui/access.h"
+#include "ui/draw/ghosts.h"
 
 struct _PscStorySwitch {
     GtkBox parent_instance;
@@ -20,6 +21,18 @@ static const struct {
     [PSC_STORY_BOTH] = {"Both", "what happened, and dashed where a bar was planned and the run did otherwise (O)"},
 };
 
+/* What the picture cannot show. */
+static void say_limits(PscStorySwitch *self, struct psc_text *out)
+{
+    PscPicture *picture = psc_workspace_picture(self->ws);
+    PscRecords *records = psc_workspace_records(self->ws);
+    const struct psc_ghosts *g = picture ? picture->scene->ghosts : NULL;
+    if (g && g->lost && psc_workspace_story(self->ws) == PSC_STORY_BOTH)
+        psc_text_addf(out, " %u planned bar%s in buffers that the record does not name.", g->lost, g->lost == 1 ? " lies" : "s lie");
+    if (records && records->step.story && psc_workspace_story(self->ws) != PSC_STORY_PLANNED)
+        psc_text_add(out, " This step went otherwise than the first one of its phase, whose events are shown.");
+}
+
 /* What the signs of the picture mean, and how many differences there are; where there are none, that. */
 static void say_words(PscStorySwitch *self)
 {
@@ -34,6 +47,8 @@ static void say_words(PscStorySwitch *self)
         psc_text_add(&text, "dashed: planned here   \xe2\x89\xa0: the run did otherwise   ");
     if (!reason && c)
         psc_explain_comparison(&text, c);
+    if (!reason)
+        say_limits(self, &text);
     gtk_label_set_text(GTK_LABEL(self->words), psc_text_str(&text));
     gtk_widget_set_tooltip_text(self->words, psc_text_str(&text));
     gtk_widget_set_visible(self->list, c && c->diff_n);
@@ -42,7 +57,7 @@ static void say_words(PscStorySwitch *self)
 
 static void changed_cb(PscStorySwitch *self, guint what)
 {
-    if (!(what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_VIEW | PSC_CHANGED_STEPS)))
+    if (!(what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW | PSC_CHANGED_STEPS)))
         return;
     gboolean kv = psc_workspace_y_mode(self->ws) == PSC_VIEW_KV;
     gtk_widget_set_visible(GTK_WIDGET(self), psc_workspace_study(self->ws) && psc_workspace_has_stories(self->ws) && !kv);
