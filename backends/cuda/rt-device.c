@@ -43,13 +43,29 @@ static enum psc_status failed(cudaError_t error, const char *what, struct psc_er
                     cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
+/* NULL when the device can run what this program was compiled for. */
+static const char *too_old(char *text, size_t size)
+{
+    int major = 0, minor = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return "the CUDA runtime finds no device that answers";
+    }
+    if (10 * major + minor >= PSC_CUDA_LEAST)
+        return NULL;
+    snprintf(text, size, "this machine has no CUDA device of compute capability %d.%d or later: its own has %d.%d", PSC_CUDA_LEAST / 10,
+             PSC_CUDA_LEAST % 10, major, minor);
+    return text;
+}
+
 static const char *unavailable(void)
 {
     static char text[160];
     int n = 0;
     cudaError_t error = cudaGetDeviceCount(&n);
     if (error == cudaSuccess && n > 0)
-        return NULL;
+        return too_old(text, sizeof text);
     (void)cudaGetLastError();
     if (error == cudaSuccess || error == cudaErrorNoDevice)
         return "this machine has no CUDA device";
