@@ -507,6 +507,7 @@ static const struct {
     {"win.save-trace", psc_window_save_trace, TRUE},
     {"win.run", psc_window_ask_run, FALSE},
     {"win.open", open, FALSE},
+    {"win.type-expression", psc_window_type_expression, FALSE},
     {"win.cancel-open", cancel_open, FALSE},
     {"win.close-document", close_document, FALSE},
     {"win.next-pane", next_pane, TRUE},

@@ -75,6 +75,9 @@ void psc_window_ask_run(PscWindow *self);
 void psc_window_stop_run(PscWindow *self); /* when the window goes */
 void psc_window_save_trace(PscWindow *self);
 
+/* window-expression.c */
+void psc_window_type_expression(PscWindow *self);
+
 /* window-files.c */
 void psc_window_choose_file(PscWindow *self);
 void psc_window_open_path(PscWindow *self, const char *path);

@@ -265,6 +265,7 @@ static GtkWidget *open_menu(PscWindow *self, GMenu **ret_examples, GMenu **ret_l
     *ret_examples = g_menu_new();
     *ret_lessons = g_menu_new();
     g_menu_append(file, "Open a file\xe2\x80\xa6", "win.open");
+    g_menu_append(file, "Type an expression\xe2\x80\xa6", "win.type-expression");
     g_menu_append_section(menu, NULL, G_MENU_MODEL(file));
     g_menu_append_section(menu, "Recent", G_MENU_MODEL(self->recent_menu));
     g_menu_append_section(menu, "Examples", G_MENU_MODEL(*ret_examples));

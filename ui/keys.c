@@ -52,6 +52,7 @@ const PscKey psc_keys[] = {
     {"KV view (with the focus)", "K and V, K alone, V alone", "win.kv-halves", {"v"}, FALSE},
     {"Inside (with the focus)", "Scroll", "win.panel-keys", {"Up", "Down"}, FALSE},
     {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
+    {"Window", "Type an expression", "win.type-expression", {"<Control>l"}, TRUE},
     {"Window", "Run a model or a graph", "win.run", {"<Control>r"}, TRUE},
     {"Window", "Save as a trace", "win.save-trace", {"<Control>s"}, TRUE},
     {"Window", "Save a picture", "win.export-picture", {"<Control>e"}, TRUE},
