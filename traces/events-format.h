@@ -18,7 +18,8 @@
 
 #include "core/doc/doc.h"
 
-enum { PSC_EV_STEP_TOKEN = 1, PSC_EV_STEP_HASHED = 2, PSC_EV_STEP_OWN = 4, PSC_EV_STEP_SAME = 8 };
+enum { PSC_EV_STEP_TOKEN = 1, PSC_EV_STEP_HASHED = 2, PSC_EV_STEP_OWN = 4, PSC_EV_STEP_SAME = 8,
+       PSC_EV_STEP_SEQUENCES = 16 /* a u64 and as many sequences stand behind the samples */ };
 struct psc_ev_step {
     uint32_t phase, step, flags, text_n;
     int64_t token;
@@ -48,6 +49,11 @@ struct psc_ev_rows {
     uint32_t is_write, lo, hi, unwritten;
 };
 #define PSC_EV_ROWS_COLUMNS "node:u32 layer:i32 is_write:u32 lo:u32 hi:u32 unwritten:u32"
+struct psc_ev_sequence {
+    uint64_t seq;
+    uint32_t start, cap, rows, shared_cell, shared_rows, zero;
+};
+#define PSC_EV_SEQUENCE_COLUMNS "seq:u64 start:u32 cap:u32 rows:u32 shared_cell:u32 shared_rows:u32 zero:u32"
 struct psc_ev_break {
     uint64_t expected, found;
     uint32_t reader, value, operand, zero;
@@ -79,6 +85,7 @@ struct psc_ev_content {
 _Static_assert(sizeof(struct psc_ev_step) == 48 && sizeof(struct psc_ev_top) == 16, "no padding");
 _Static_assert(sizeof(struct psc_ev_record) == 88 && sizeof(struct psc_ev_rows) == 24, "no padding");
 _Static_assert(sizeof(struct psc_ev_break) == 32 && sizeof(struct psc_ev_event) == 64, "no padding");
+_Static_assert(sizeof(struct psc_ev_sequence) == 32, "no padding");
 _Static_assert(sizeof(struct psc_ev_story) == 24 && sizeof(struct psc_ev_content) == 24, "no padding");
 
 #endif

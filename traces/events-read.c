@@ -147,6 +147,33 @@ static const char *record_in(const struct psc_graph *graph, const struct psc_ev_
 }
 
 /* Everything of a step but its text and its story. NULL when all is well. */
+/* Behind the samples, in files that have them. */
+static const char *read_sequences(struct reader *r, const struct psc_ev_step *head, struct psc_arena *a, struct psc_step *to,
+                                  bool *ret_nomem)
+{
+    uint64_t n = 0;
+    if (!(head->flags & PSC_EV_STEP_SEQUENCES))
+        return NULL;
+    const char *at = take_into(r, &n, 1, sizeof n) && n <= UINT32_MAX ? take(r, n, sizeof(struct psc_ev_sequence)) : NULL;
+    if (!at)
+        return "it says that it is longer than its part of the file";
+    struct psc_kv_sequence *list = psc_arena_alloc(a, n, sizeof *list);
+    if (!list) {
+        *ret_nomem = true;
+        return "";
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        struct psc_ev_sequence e;
+        memcpy(&e, at + i * sizeof e, sizeof e);
+        if (e.rows > e.cap || e.cap > UINT32_MAX - e.start || e.shared_rows > UINT32_MAX - e.shared_cell)
+            return "its sequences of KV make no sense";
+        list[i] = (struct psc_kv_sequence){e.seq, e.start, e.cap, e.rows, e.shared_cell, e.shared_rows};
+    }
+    to->sequences = list;
+    to->sequence_n = (uint32_t)n;
+    return NULL;
+}
+
 static const char *read_lists(struct reader *r, const struct psc_ev_step *head, const struct psc_graph *graph,
                               struct psc_arena *a, struct psc_step *to, bool *ret_nomem)
 {
@@ -213,6 +240,8 @@ static enum psc_status read_step(struct psc_arena *arena, const struct psc_graph
     const char *words = take(&r, ((uint64_t)head.text_n + 7) & ~UINT64_C(7), 1);
     const char *fault = words ? read_lists(&r, &head, graph, arena, &step, &nomem)
                               : "it says that it is longer than its part of the file";
+    if (!fault)
+        fault = read_sequences(&r, &head, arena, &step, &nomem);
     if (nomem)
         return psc_fail_nomem(reterr);
     if (fault)

@@ -44,7 +44,8 @@ static bool write_head(struct psc_events_out *out, const char *format, const cha
 {
     static const struct { const char *name, *columns; } layouts[] = {
         {"break", PSC_EV_BREAK_COLUMNS},   {"content", PSC_EV_CONTENT_COLUMNS}, {"event", PSC_EV_EVENT_COLUMNS},
-        {"record", PSC_EV_RECORD_COLUMNS}, {"rows", PSC_EV_ROWS_COLUMNS},       {"step", PSC_EV_STEP_COLUMNS},
+        {"record", PSC_EV_RECORD_COLUMNS}, {"rows", PSC_EV_ROWS_COLUMNS},
+        {"sequence", PSC_EV_SEQUENCE_COLUMNS},                                  {"step", PSC_EV_STEP_COLUMNS},
         {"story", PSC_EV_STORY_COLUMNS},   {"top", PSC_EV_TOP_COLUMNS},
     };
     struct psc_json j;
@@ -152,6 +153,7 @@ struct step_parts {
     struct psc_ev_record *records;
     struct psc_ev_rows *rows;
     struct psc_ev_break *breaks;
+    struct psc_ev_sequence *sequences;
     float *samples;
 };
 
@@ -164,7 +166,8 @@ static bool make_parts(struct psc_arena *a, const struct psc_step *s, struct ste
     p->rows = psc_arena_alloc0(a, s->kv_n, sizeof *p->rows);
     p->breaks = psc_arena_alloc0(a, s->break_n, sizeof *p->breaks);
     p->samples = psc_arena_alloc0(a, p->head.sample_n, sizeof *p->samples);
-    return p->top && p->records && p->rows && p->breaks && p->samples;
+    p->sequences = psc_arena_alloc0(a, s->sequence_n, sizeof *p->sequences);
+    return p->sequences && p->top && p->records && p->rows && p->breaks && p->samples;
 }
 
 static void fill_records(const struct psc_step *s, struct step_parts *p)
@@ -193,6 +196,10 @@ static void fill_parts(const struct psc_step *s, struct step_parts *p)
         const struct psc_kv_rows *r = &s->kv[i];
         p->rows[i] = (struct psc_ev_rows){r->node, r->layer, r->is_write, r->lo, r->hi, r->unwritten};
     }
+    for (uint32_t i = 0; i < s->sequence_n; i++) {
+        const struct psc_kv_sequence *q = &s->sequences[i];
+        p->sequences[i] = (struct psc_ev_sequence){q->seq, q->start, q->cap, q->rows, q->shared_cell, q->shared_rows, 0};
+    }
     for (uint32_t i = 0; i < s->break_n; i++) {
         const struct psc_hash_break *b = &s->breaks[i];
         p->breaks[i] = (struct psc_ev_break){b->expected, b->found, b->reader, b->value, b->operand, 0};
@@ -208,8 +215,10 @@ bool psc_events_step(void *ctx, uint32_t phase, uint32_t step, const struct psc_
     struct step_parts p = {.head = {
         .phase = phase, .step = step, .text_n = (uint32_t)strlen(s->text), .token = s->token, .top_n = s->top_n,
         .record_n = s->record_n, .row_n = s->kv_n, .break_n = s->break_n,
-        .flags = (s->has_token ? PSC_EV_STEP_TOKEN : 0u) | (s->hashed ? PSC_EV_STEP_HASHED : 0u),
+        .flags = (s->has_token ? PSC_EV_STEP_TOKEN : 0u) | (s->hashed ? PSC_EV_STEP_HASHED : 0u) |
+                 (s->sequence_n ? PSC_EV_STEP_SEQUENCES : 0u),
     }};
+    const uint64_t sequence_n = s->sequence_n;
     bool same = s->story && s->story == out->last;
     if (s->story)
         p.head.flags |= same ? PSC_EV_STEP_SAME : PSC_EV_STEP_OWN;
@@ -223,7 +232,8 @@ bool psc_events_step(void *ctx, uint32_t phase, uint32_t step, const struct psc_
             {&p.head, sizeof p.head}, {s->text, p.head.text_n}, {zeros, (8 - p.head.text_n % 8) % 8},
             {p.top, s->top_n * sizeof *p.top}, {p.records, s->record_n * sizeof *p.records},
             {p.rows, s->kv_n * sizeof *p.rows}, {p.breaks, s->break_n * sizeof *p.breaks},
-            {p.samples, p.head.sample_n * sizeof *p.samples},
+            {p.samples, p.head.sample_n * sizeof *p.samples}, {&sequence_n, sequence_n ? sizeof sequence_n : 0},
+            {p.sequences, s->sequence_n * sizeof *p.sequences},
         };
         ok = put(out, "STEP", parts, sizeof parts / sizeof *parts);
     } else {
