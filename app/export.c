@@ -2,11 +2,27 @@
 
 #include "core/debug/explain.h"
 #include "traces/traces.h"
+#include "ui/draw/panel.h"
 #include "ui/draw/render.h"
 #include "ui/navigate.h"
 
 #define PICTURE_WIDTH 1600
 #define PICTURE_HEIGHT 900
+#define PANEL_WIDTH 1200
+
+/* The inside as it is at the cursor, all of it. */
+static enum psc_status write_panel(PscWindow *self, const struct psc_render_words *words, enum psc_render_format format, const char *path,
+                                   struct psc_error *reterr)
+{
+    struct psc_panel panel = {0};
+    struct psc_type *type = psc_type_new();
+    enum psc_status status = type && psc_panel_pane_build(PSC_PANEL_PANE(self->panel), &panel, PANEL_WIDTH, type)
+                                 ? psc_render_panel(&panel, type, words, format, path, reterr)
+                                 : psc_fail_nomem(reterr);
+    psc_panel_release(&panel);
+    psc_type_free(type);
+    return status;
+}
 
 static enum psc_status write_picture(PscWindow *self, const char *path, struct psc_error *reterr)
 {
@@ -19,6 +35,7 @@ static enum psc_status write_picture(PscWindow *self, const char *path, struct p
         return psc_fail(reterr, PSC_ERR_USAGE, "this phase has neither a graph nor events: there is nothing to draw");
     if (!psc_render_format_of(path, &format))
         return psc_fail(reterr, PSC_ERR_USAGE, "a picture's name ends in .png, .svg or .pdf");
+    gboolean in_panel = psc_workspace_y_mode(self->ws) == PSC_VIEW_PANEL && psc_panel_pane_has(self->ws);
     psc_timeline_get_view(PSC_TIMELINE(self->timeline), &view);
     view.width = PICTURE_WIDTH;
     view.height_px = PICTURE_HEIGHT;
@@ -36,7 +53,7 @@ static enum psc_status write_picture(PscWindow *self, const char *path, struct p
     struct psc_render_words words = {.title = psc_workspace_title(self->ws), .subtitle = study->analysis->origin,
                                      .verdict = verdict, .verdict_alarm = clobbers > 0,
                                      .verdict_warns = !clobbers && overwritten > 0, .status = psc_text_str(&status)};
-    enum psc_status result = psc_render(picture->scene, &view, &words, format, path, reterr);
+    enum psc_status result = in_panel ? write_panel(self, &words, format, path, reterr) : psc_render(picture->scene, &view, &words, format, path, reterr);
     psc_text_release(&status);
     g_free(verdict);
     return result;

@@ -2,7 +2,9 @@
 #include "tests/draw-panel.h"
 #include "tests/panel-source.h"
 #include "tests/util.h"
+#include "ui/draw/render.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #define TAKEOVER "a = [[1, 2], [3, 4]]; t = transpose(a); n = noop(t); u = n + 1; k = as_contiguous(n); v = k * n; s = u + v; " \
@@ -302,6 +304,35 @@ static void test_arenas_painted(void)
     tear_down(&s);
 }
 
+/* The page as a picture: whole, with its words around it. */
+static void test_rendered(void)
+{
+    static const struct { const char *name, *begin; } kinds[] = {{"a.png", "\x89PNG"}, {"a.svg", "<?xml"}, {"a.pdf", "%PDF"}};
+    struct shown s;
+    char *folder = g_dir_make_tmp("psc-panel-XXXXXX", NULL);
+    set_up_arenas(&s, panel_runs_settings, panel_runs);
+    show_arenas(&s, 20, 900, 0, false);
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        char *path = g_build_filename(folder, kinds[i].name, NULL), *bytes;
+        gsize n;
+        enum psc_render_format format;
+        struct psc_error error = {0};
+        struct psc_render_words words = {.title = "runs.json", .verdict = "no problems", .status = "Position 20"};
+        g_assert_true(psc_render_format_of(path, &format));
+        if (psc_render_panel(&s.panel, s.type, &words, format, path, &error))
+            g_error("%s", error.text);
+        g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
+        g_assert_cmpuint(n, >, 4000);
+        g_assert_true(g_str_has_prefix(bytes, kinds[i].begin));
+        g_free(bytes);
+        g_unlink(path);
+        g_free(path);
+    }
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
+    g_free(folder);
+    tear_down(&s);
+}
+
 static enum psc_status everything_of_arenas(void *data)
 {
     struct shown *s = data;
@@ -365,6 +396,7 @@ int main(int argc, char **argv)
     g_test_add_func("/draw-panel/arenas/the-axis-leads", test_axis_leads);
     g_test_add_func("/draw-panel/arenas/many", test_many);
     g_test_add_func("/draw-panel/arenas/painted", test_arenas_painted);
+    g_test_add_func("/draw-panel/arenas/rendered", test_rendered);
     g_test_add_func("/draw-panel/arenas/out-of-memory", test_arenas_out_of_memory);
     return g_test_run();
 }

@@ -85,13 +85,17 @@ static double swing(PscPanelPane *self)
     return t * t * (3 - 2 * t);
 }
 
-static enum psc_status build(PscPanelPane *self, double width, double swung)
+static enum psc_status build(PscPanelPane *self, struct psc_panel *panel, double width, double height, double swung, struct psc_type *type)
 {
-    double height = gtk_widget_get_height(GTK_WIDGET(self));
     struct psc_arena_page_look arenas = {.width = width, .height = height, .dark = psc_ui_is_dark()};
     struct psc_candela_look candela = {.width = width, .height = height, .swing = swung, .dark = psc_ui_is_dark()};
-    return self->arenas ? psc_arena_page_build(&self->page, self->arenas, &arenas, self->type, NULL)
-                        : psc_candela_page_build(&self->page, self->candela, &candela, self->type, NULL);
+    return self->arenas ? psc_arena_page_build(panel, self->arenas, &arenas, type, NULL)
+                        : psc_candela_page_build(panel, self->candela, &candela, type, NULL);
+}
+
+gboolean psc_panel_pane_build(PscPanelPane *self, struct psc_panel *panel, double width, struct psc_type *type)
+{
+    return look(self) && build(self, panel, width, 0, 1, type) == PSC_OK;
 }
 
 static double page_height(PscPanelPane *self)
@@ -114,7 +118,7 @@ static gboolean update_page(PscPanelPane *self)
     if (self->of_width != width && self->of_width > 0)
         self->tallest = 0;
     drop_page(self);
-    if (build(self, width, swung) != PSC_OK)
+    if (build(self, &self->page, width, gtk_widget_get_height(GTK_WIDGET(self)), swung, self->type) != PSC_OK)
         return FALSE;
     self->of_width = width;
     self->of_swing = swung;

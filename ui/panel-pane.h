@@ -15,12 +15,17 @@
 
 #include <gtk/gtk.h>
 
+struct psc_panel; /* ui/draw/panel.h */
+struct psc_type;
+
 #define PSC_TYPE_PANEL_PANE (psc_panel_pane_get_type())
 G_DECLARE_FINAL_TYPE(PscPanelPane, psc_panel_pane, PSC, PANEL_PANE, GtkWidget)
 
 GtkWidget *psc_panel_pane_new(PscWorkspace *ws);
 /* Has the phase that is shown anything to look into? */
 gboolean psc_panel_pane_has(PscWorkspace *ws);
+/* What is shown now, built anew `width` px wide for a picture; release it. FALSE: there is nothing, or memory is exhausted. */
+gboolean psc_panel_pane_build(PscPanelPane *self, struct psc_panel *panel, double width, struct psc_type *type);
 /* What is shown now, in words: for the clipboard and the status line. */
 void psc_panel_pane_explain(PscPanelPane *self, struct psc_text *out);
 

@@ -207,10 +207,23 @@ enum psc_status psc_render_kv_to(const struct psc_kv_step *step, const struct ps
     return status;
 }
 
+static void panel_to(const struct psc_panel *panel, struct psc_type *type, const struct psc_render_words *words, cairo_t *cr)
+{
+    const struct psc_view *view = &panel->base.view;
+    struct psc_view whole = {.width = view->width, .height_px = view->height_px + HEADER + STATUS, .dark = view->dark};
+    cairo_save(cr);
+    cairo_translate(cr, 0, HEADER);
+    psc_panel_paint(panel, psc_palette_get(view->dark), cr, type);
+    cairo_restore(cr);
+    paint_words(&whole, words, psc_palette_get(view->dark), cr, type);
+}
+
 /* What one picture is of. */
 struct subject {
+    const struct psc_panel *panel; /* or, when it is NULL: */
     const struct psc_scene *scene; /* or, when it is NULL: */
     const struct psc_kv_step *kv;
+    struct psc_type *type;         /* of the panel */
     const struct psc_view *view;
     const struct psc_kv_view *kv_view;
     const struct psc_render_words *words;
@@ -218,6 +231,10 @@ struct subject {
 
 static enum psc_status draw_subject(const struct subject *s, cairo_t *cr, struct psc_error *reterr)
 {
+    if (s->panel) {
+        panel_to(s->panel, s->type, s->words, cr);
+        return PSC_OK;
+    }
     return s->scene ? psc_render_to(s->scene, s->view, s->words, cr, reterr)
                     : psc_render_kv_to(s->kv, s->kv_view, s->words, cr, reterr);
 }
@@ -226,10 +243,11 @@ static enum psc_status render(const struct subject *subject, enum psc_render_for
 {
     struct psc_text bytes = {0};
     cairo_surface_t *surface;
-    bool timeline = subject->scene != NULL;
-    double scale = timeline ? subject->view->scale : subject->kv_view->scale;
-    double w = timeline ? subject->view->width : subject->kv_view->width;
-    double h = timeline ? subject->view->height_px : subject->kv_view->height_px;
+    const struct psc_view *view = subject->panel ? &subject->panel->base.view : subject->view;
+    bool kv = !subject->panel && !subject->scene;
+    double scale = kv ? subject->kv_view->scale : view->scale;
+    double w = kv ? subject->kv_view->width : view->width;
+    double h = kv ? subject->kv_view->height_px : view->height_px + (subject->panel ? HEADER + STATUS : 0);
     scale = scale > 0 ? scale : 1;
     if (format == PSC_RENDER_SVG)
         surface = cairo_svg_surface_create_for_stream(keep, &bytes, w, h);
@@ -270,4 +288,10 @@ enum psc_status psc_render_kv(const struct psc_kv_step *step, const struct psc_k
                               enum psc_render_format format, const char *path, struct psc_error *reterr)
 {
     return render(&(struct subject){.kv = step, .kv_view = view, .words = words}, format, path, reterr);
+}
+
+enum psc_status psc_render_panel(const struct psc_panel *panel, struct psc_type *type, const struct psc_render_words *words,
+                                 enum psc_render_format format, const char *path, struct psc_error *reterr)
+{
+    return render(&(struct subject){.panel = panel, .type = type, .words = words}, format, path, reterr);
 }

@@ -9,6 +9,7 @@
 
 #include "ui/draw/kv-page.h"
 #include "ui/draw/layout.h"
+#include "ui/draw/panel.h"
 
 #include <cairo.h>
 
@@ -37,5 +38,9 @@ enum psc_status psc_render_kv(const struct psc_kv_step *step, const struct psc_k
                               enum psc_render_format format, const char *path, struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_render_kv_to(const struct psc_kv_step *step, const struct psc_kv_view *view, const struct psc_render_words *words,
                                  cairo_t *cr, struct psc_error *reterr) PSC_MUST_CHECK;
+
+/* A panel as it was built (ui/draw/panel.h), with the type it was built with; its height is that of the page and the words. */
+enum psc_status psc_render_panel(const struct psc_panel *panel, struct psc_type *type, const struct psc_render_words *words,
+                                 enum psc_render_format format, const char *path, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif
