@@ -518,8 +518,19 @@ static const struct {
     {"win.about", about, FALSE},
 };
 
+/* What these show stands on the timeline's page: it comes up first. */
+static gboolean is_of_timeline(const char *name)
+{
+    static const char *const names[] = {"win.find", "win.plan-options", "win.drawer", "win.lists", "win.inspector", "win.focus-map",
+                                        "win.show-problem", "win.show-unwritten", "win.next-problem", "win.previous-problem",
+                                        "win.toggle-mode", NULL};
+    return g_strv_contains(names, name);
+}
+
 static void run_cb(GtkWidget *widget, const char *name, GVariant *value G_GNUC_UNUSED)
 {
+    if (is_of_timeline(name))
+        psc_window_show_timeline(PSC_WINDOW(widget));
     for (guint i = 0; i < G_N_ELEMENTS(actions); i++)
         if (g_str_equal(actions[i].name, name))
             actions[i].run(PSC_WINDOW(widget));
@@ -532,6 +543,7 @@ static void open_path_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVar
 
 static void drawer_tab_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *value)
 {
+    psc_window_show_timeline(PSC_WINDOW(widget));
     psc_drawer_show_tab(PSC_DRAWER(PSC_WINDOW(widget)->drawer), g_variant_get_string(value, NULL));
 }
 
@@ -543,6 +555,7 @@ static void mode_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant 
     } named[] = {{"map", PSC_VIEW_MAP}, {"rows", PSC_VIEW_ROWS}, {"usage", PSC_VIEW_USAGE}, {"kv", PSC_VIEW_KV}, {"panel", PSC_VIEW_PANEL}};
     PscWorkspace *ws = PSC_WINDOW(widget)->ws;
     const char *wanted = g_variant_get_string(value, NULL);
+    psc_window_show_timeline(PSC_WINDOW(widget));
     for (guint i = 0; i < G_N_ELEMENTS(named); i++)
         if (g_str_equal(named[i].name, wanted)) /* the same key again leads back to the map */
             psc_workspace_set_y_mode(ws, psc_workspace_y_mode(ws) == named[i].mode ? PSC_VIEW_MAP : named[i].mode);

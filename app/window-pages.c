@@ -26,6 +26,7 @@ void psc_window_show_page(PscWindow *self, PscPage page)
     gtk_widget_set_visible(self->context_box, page == PSC_PAGE_TIMELINE);
     gtk_widget_set_visible(self->banner_box, page == PSC_PAGE_TIMELINE);
     psc_window_show_status(self);
+    psc_window_show_badge(self);
     if (!other)
         return;
     if (page == PSC_PAGE_TIMELINE)
@@ -45,6 +46,22 @@ gboolean psc_window_page_status(PscWindow *self, struct psc_text *out, const cha
         *ret_hints = self->narrow ? "<b>Esc</b> timeline" : "<b>\xe2\x86\x91 \xe2\x86\x93</b> difference   <b>W S A D</b> map   <b>Esc</b> timeline";
     }
     return self->page != PSC_PAGE_TIMELINE;
+}
+
+/* "\u2713 9 plans clean": NULL on other pages. */
+char *psc_window_page_badge(PscWindow *self, gboolean *ret_wrong)
+{
+    PscContest *contest = psc_contest_of(self->ws);
+    guint able = 0, wrong = 0;
+    for (guint i = 0; i < psc_contest_n(contest); i++) {
+        able += psc_contest_at(contest, i)->able;
+        wrong += psc_contest_at(contest, i)->finding_n > 0;
+    }
+    *ret_wrong = wrong > 0;
+    if (self->page != PSC_PAGE_CONTEST)
+        return NULL;
+    return wrong ? g_strdup_printf("\xe2\x9a\xa0 %u of %u plans", wrong, able)
+                 : g_strdup_printf("\xe2\x9c\x93 %u plan%s clean", able, able == 1 ? "" : "s");
 }
 
 void psc_window_compare(PscWindow *self)
@@ -168,8 +185,10 @@ void psc_window_open_pair(PscWindow *self, GFile *a, GFile *b)
 
 static void told_cb(PscWindow *self)
 {
-    if (self->page != PSC_PAGE_TIMELINE)
-        psc_window_show_status(self);
+    if (self->page == PSC_PAGE_TIMELINE)
+        return;
+    psc_window_show_status(self);
+    psc_window_show_badge(self);
 }
 
 /* After another document is there, or none. */

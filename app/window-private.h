@@ -50,6 +50,7 @@ GtkWidget *psc_window_centre(PscWindow *self);
 void psc_window_set_status(PscWindow *self, const char *text); /* until the cursor moves */
 
 void psc_window_show_status(PscWindow *self);
+void psc_window_show_badge(PscWindow *self);
 
 /* window-pages.c */
 void psc_window_add_pages(PscWindow *self);
@@ -59,6 +60,7 @@ void psc_window_pages_rest(PscWindow *self);
 void psc_window_pages_narrow(PscWindow *self);
 /* The status line of a page, and its keys as markup; FALSE on the timeline, which says its own. */
 gboolean psc_window_page_status(PscWindow *self, struct psc_text *out, const char **ret_hints);
+char *psc_window_page_badge(PscWindow *self, gboolean *ret_wrong); /* NULL: the document's own verdict stands there */
 void psc_window_compare(PscWindow *self);
 void psc_window_show_timeline(PscWindow *self);
 void psc_window_diff_planner(PscWindow *self);

@@ -42,7 +42,7 @@ static void show_title(PscWindow *self)
 }
 
 /* The badge counts what is wrong: clobbers first, then records that are not the nodes' own. */
-static void show_badge(PscWindow *self)
+void psc_window_show_badge(PscWindow *self)
 {
     uint32_t clobbers, overwritten;
     psc_navigate_problem_n(self->ws, &clobbers, &overwritten);
@@ -57,11 +57,13 @@ static void show_badge(PscWindow *self)
                      ? g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records",
                                        overwritten, records->check.n)
                      : g_strdup("\xe2\x9c\x93 clean");
-    gtk_label_set_text(GTK_LABEL(self->badge_text), text);
+    gboolean wrong = FALSE;
+    char *page = psc_window_page_badge(self, &wrong);
+    gtk_label_set_text(GTK_LABEL(self->badge_text), page ? page : text);
     gtk_widget_remove_css_class(self->badge, "clobber-solid");
     gtk_widget_remove_css_class(self->badge, "warn-solid");
-    if (clobbers || unwritten || overwritten)
-        gtk_widget_add_css_class(self->badge, clobbers || unwritten ? "clobber-solid" : "warn-solid");
+    if (page ? wrong : clobbers || unwritten || overwritten)
+        gtk_widget_add_css_class(self->badge, page || clobbers || unwritten ? "clobber-solid" : "warn-solid");
     gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s",
                                      unwritten ? "kv" : clobbers || !overwritten ? "problems" : "records");
     char *name = clobbers      ? g_strdup_printf("%u clobbers. Show the list of problems", clobbers)
@@ -73,6 +75,7 @@ static void show_badge(PscWindow *self)
     PscStudy *study = psc_workspace_study(self->ws);
     gtk_widget_set_visible(self->badge, study && study->analysis->story); /* nothing was checked: no verdict */
     g_free(name);
+    g_free(page);
     g_free(text);
 }
 
@@ -194,7 +197,7 @@ static void changed_cb(PscWindow *self, guint what)
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW) ||
         (what & PSC_CHANGED_KV && psc_workspace_kv_reading(self->ws, NULL) != self->kv_reading)) {
         self->kv_reading = psc_workspace_kv_reading(self->ws, NULL);
-        show_badge(self);
+        psc_window_show_badge(self);
         psc_window_update_actions(self);
     }
     /* the other story of a run is another study, too, and no reason to open another tab */
@@ -228,7 +231,7 @@ static gboolean fit_width_cb(gpointer data)
     gtk_widget_set_visible(self->axis_words, !narrow);
     gtk_label_set_max_width_chars(GTK_LABEL(self->title), narrow ? 16 : 40);
     gtk_widget_set_size_request(self->inspector, narrow ? 252 : 320, -1);
-    show_badge(self);
+    psc_window_show_badge(self);
     psc_window_show_status(self);
     show_view(self);
     return G_SOURCE_REMOVE;

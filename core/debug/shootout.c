@@ -134,8 +134,9 @@ enum psc_status psc_contender_run(const struct psc_phase *phase, const char *nam
     ret->milliseconds = -1;
     own.replan = own.planner != NULL;
     if (own.planner && !phase->graph && !phase->boxes)
-        return refuse(ret, psc_fail(&error, PSC_ERR_USAGE, "the phase brings its events and no graph: there is nothing to plan"),
-                      &error, reterr);
+        return refuse(ret, psc_fail(&error, PSC_ERR_USAGE, "%s", phase->expression
+                                    ? "an expression of lazy tensors is no graph: generations of candela's planner plan it"
+                                    : "the phase brings its events and no graph: there is nothing to plan"), &error, reterr);
     if (!own.planner && !own.foreign && !phase->story && !phase->plan)
         return refuse(ret, psc_fail(&error, PSC_ERR_USAGE, "the file brings neither a plan nor events"), &error, reterr);
     status = psc_analysis_new(phase, &own, &ret->analysis, &error);

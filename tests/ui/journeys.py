@@ -222,6 +222,7 @@ def all_planners_stand_side_by_side_and_one_of_them_is_taken():
         w.says('pool \u2192 greedy-breadth')
         w.says('greedy-breadth saves 298,988 bytes (33 %): 280,576 of holes, 18,412 of padding.')
         wait('nine maps', lambda: len([n for n in walk(w.root, True) if n.name.startswith('Map of ')]) == 9)
+        w.says('\u2713 9 plans clean')
         w.keys('Down', 'Down')
         w.says('pool \u2192 optimal')
         w.says('It meets the bound')
@@ -230,6 +231,11 @@ def all_planners_stand_side_by_side_and_one_of_them_is_taken():
         w.keys('Escape')
         w.says('Optimal')
         w.says('350 of 368 recorded values')
+        w.keys('ctrl+shift+p')
+        w.says('Compare: 9 of 9 planners')
+        w.keys('ctrl+f')  # what a key shows is on the other page: it comes up
+        w.type('ffn')
+        w.says('of 440 shown')
 
 
 @suite.journey
