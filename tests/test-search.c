@@ -258,6 +258,29 @@ static void test_goal(void)
     psc_arena_release(&arena);
 }
 
+/* Two are alive at once, many times over: the bound is reached in time that grows with the length alone. */
+static void test_long(void)
+{
+    enum { N = 30000 };
+    struct psc_arena arena = {0};
+    struct psc_box *boxes = psc_arena_alloc(&arena, N, sizeof *boxes);
+    struct psc_offsets_problem p = {.boxes = boxes, .box_n = N, .step_n = N + 3};
+    uint64_t state = test_seed();
+    struct psc_offsets packed;
+    struct psc_error error = {0};
+    g_assert_nonnull(boxes);
+    for (uint32_t i = 0; i < N; i++)
+        boxes[i] = (struct psc_box){64 * (1 + psc_random_next(&state) % 256) << psc_random_next(&state) % 4, i, i + 2};
+    if (psc_offsets_pack(&arena, &p, psc_packer_find("optimal"), NULL, &packed, &error) ||
+        psc_offsets_verify(&p, &packed, &error))
+        g_error("%s", error.text);
+    g_test_message("%" G_GUINT64_FORMAT " looks", packed.spaces[0].work);
+    g_assert_cmpint(packed.spaces[0].proof, ==, PSC_PROOF_BOUND);
+    g_assert_cmpstr(packed.spaces[0].by, ==, "search");
+    g_assert_cmpuint(packed.spaces[0].work, <, 20 * N);
+    psc_arena_release(&arena);
+}
+
 /* ---- out of memory --------------------------------------------------------------------------------------------------- */
 
 static enum psc_status pack_once(void *data)
@@ -299,6 +322,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/plan/offsets/optimal/more-work-is-never-worse-and-repeats", test_work);
     g_test_add_func("/core/plan/offsets/optimal/stops-in-time", test_time);
     g_test_add_func("/core/plan/offsets/optimal/a-capacity-ends-the-search", test_goal);
+    g_test_add_func("/core/plan/offsets/optimal/long-chains-reach-the-bound", test_long);
     g_test_add_func("/core/plan/offsets/search/oom", test_oom);
     return g_test_run();
 }

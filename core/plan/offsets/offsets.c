@@ -275,7 +275,8 @@ enum psc_status psc_offsets_pack(struct psc_arena *arena, const struct psc_offse
     enum psc_status status = check_problem(&p, reterr);
     if (status)
         return status;
-    effort.work = effort.work ? effort.work : PSC_OFFSETS_WORK;
+    if (!effort.work)
+        effort.work = p.box_n < 3 * PSC_OFFSETS_WORK / 64 ? PSC_OFFSETS_WORK + 64 * (uint64_t)p.box_n : 4 * PSC_OFFSETS_WORK;
     packed.offset = psc_arena_alloc(arena, p.box_n, sizeof *packed.offset);
     packed.turn = psc_arena_alloc(arena, p.box_n, sizeof *packed.turn);
     packed.spaces = psc_arena_alloc0(arena, packed.space_n, sizeof *packed.spaces);

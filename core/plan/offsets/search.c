@@ -7,7 +7,10 @@
 #include <time.h>
 
 #define PLACED PSC_SEARCH_PLACED
-enum { KEPT_MAX = 1024 }; /* holes are looked for in parts of at most so many boxes */
+enum {
+    KEPT_MAX = 1024, /* holes are looked for in parts of at most so many boxes */
+    RUN_MAX = 1024,  /* sections of a valley that are compared in long parts */
+};
 
 uint64_t psc_search_clock(void)
 {
@@ -297,15 +300,16 @@ static bool is_better(const struct psc_search *s, uint32_t a, uint32_t b)
     return x->n != y->n ? x->n < y->n : x->end > y->end;
 }
 
-/* The lowest valley that comes first. */
+/* In the lowest valley that comes first. */
 static uint32_t choose_lowest(const struct psc_search *s)
 {
-    uint32_t k = 1, best;
+    uint32_t k = 1, best, end;
     uint64_t low = s->lowest[1];
     while (k < s->leaves)
         k = s->lowest[2 * k] == low ? 2 * k : 2 * k + 1;
     k -= s->leaves;
-    for (best = k++; k < s->section_n && s->sections[k].low == low; k++)
+    end = s->section_n - k > RUN_MAX ? k + RUN_MAX : s->section_n;
+    for (best = k++; k < end && s->sections[k].low == low; k++)
         if (is_better(s, k, best))
             best = k;
     return best;

@@ -50,7 +50,7 @@ struct psc_search_limits {
     uint64_t until; /* processor time of this thread in ns, 0: none */
 };
 
-#define PSC_SEARCH_PAIRS_MAX UINT64_C(8388608) /* of boxes beside each other, and of boxes and sections, in a part */
+#define PSC_SEARCH_PAIRS_MAX UINT64_C(16777216) /* of boxes beside each other, and of boxes and sections, in a part */
 
 struct psc_search;
 /* Of one part of a problem of one space, which stays the caller's and must not change. PSC_ERR_TOO_BIG: beyond
