@@ -124,7 +124,7 @@ static GtkWidget *words_new(const char *words, const char *class)
 void psc_window_type_expression(PscWindow *self)
 {
     Typing *typing = g_new0(Typing, 1);
-    GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 10), *button = gtk_button_new_with_mnemonic("_Plan it");
+    GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 10), *button = gtk_button_new_with_label("Plan it");
     GtkEventController *keys = gtk_event_controller_key_new();
     char *begin = text_to_begin_with(self);
     typing->window = self;

@@ -442,6 +442,28 @@ def an_expression_opens_from_the_inside_and_follows_the_cursor_both_ways():
 
 
 @suite.journey
+def an_expression_is_typed_told_its_mistake_and_planned():
+    with window() as w:
+        w.get('label', contains='No document.')
+        w.keys('ctrl+l')
+        other = wait('the window to type in', lambda: [i for i in windows(w) if i != w.id])
+        w.focus_window(other[0])
+        w.get('push button', 'Plan it')
+        w.keys('ctrl+a')
+        w.type('a - ')
+        w.keys('ctrl+Return')
+        w.says('Line 1, column 5: the expression ends too early')
+        w.type('(b + 0) * 2')
+        w.keys('ctrl+Return')
+        wait('the other window to go', lambda: windows(w) == [w.id])
+        w.focus_window(w.id)
+        inside_said(w, 'Nothing is planned yet')
+        w.get('panel', contains='Steps 4')
+        w.keys('i', 'End')
+        w.at('a - fused_scalar3: in place over fused_scalar3')
+
+
+@suite.journey
 def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
     path = os.path.join(os.environ['HOME'], 'arenas.json')
     events = [{'op': 'alloc', 'arena': 'exec', 'h': 't', 'bytes': 64}, {'op': 'free', 'h': 't'},
