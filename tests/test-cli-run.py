@@ -1085,6 +1085,53 @@ def a_saved_cache_goes_on_as_if_nothing_had_been():
     equal((kv['written'], kv['sequences'][0]['rows'], kv['findings']), (10, 10, []))
 
 
+def moved(data, by, owes=0):
+    """The same saved state, `by` cells further up, as an engine with several sequences would have it; all rows owe a turn."""
+    layers, rows, _, words, runs, model, backend = struct.unpack_from('<7I', data, 24)
+    bits_at = 96 + 4 * layers + model + backend
+    cells_at = bits_at + (rows + 7) // 8
+    runs_at = cells_at + 24 * rows
+    payload_at = struct.unpack_from('<Q', data, 64)[0]
+    out = bytearray(data)
+    out[bits_at:cells_at] = (int.from_bytes(data[bits_at:cells_at], 'little') << by).to_bytes(cells_at - bits_at, 'little')
+    blank = data[runs_at - 24:runs_at]  # the last cell is not in use
+    out[cells_at:runs_at] = blank * by + data[cells_at:runs_at - 24 * by]
+    for cell in range(rows):
+        if struct.unpack_from('<Q', out, cells_at + 24 * cell)[0]:
+            struct.pack_into('<i', out, cells_at + 24 * cell + 12, owes)
+    first, cap = struct.unpack_from('<2I', data, runs_at + 12)
+    struct.pack_into('<2I', out, runs_at + 12, first + by, cap - by)
+    row = 4 * words
+    for region in range(2 * layers):
+        at = payload_at + region * rows * row
+        out[at:at + rows * row] = bytes(by * row) + data[at:at + (rows - by) * row]
+    total = 0
+    for at in range(0, len(out) - 8, 8):
+        total = (total ^ struct.unpack_from('<Q', out, at)[0]) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
+        total ^= total >> 32
+    struct.pack_into('<Q', out, len(out) - 8, total)
+    return bytes(out)
+
+
+@test
+def a_saved_sequence_that_lies_elsewhere_is_found_by_spans_and_maps():
+    load = ('run', '--preset', 'tiny-qwen2', '--ignore-stop', '--json', '-n', '6', '--kv-load')
+    for how in ('span', 'map'):
+        where = saved('tiny-qwen2', 'cache', '--kv-inputs', how)
+        with open(where, 'rb') as file:
+            state = file.read()
+        right = good(*load, where, '--kv-inputs', how).json['tokens']
+        equal(good(*load, save(moved(state, 0), 'same.pskv'), '--kv-inputs', how).json['tokens'], right, 'as it was')
+        further = save(moved(state, 3), 'further.pskv')
+        equal(good(*load, further, '--kv-inputs', how, '--hashes').json['tokens'], right, how)
+        answer = run(*load, further)
+        equal((answer.status, answer.out), (2, ''))
+        check('not one sequence from row 0 on' in answer.err, answer.err)
+        answer = run(*load, save(moved(state, 0, owes=2), 'owes.pskv'))
+        equal((answer.status, answer.out), (2, ''))
+        check('still has to be turned by 2 positions' in answer.err, answer.err)
+
+
 @test
 def a_saved_cache_that_does_not_fit_is_refused():
     where = saved('tiny-qwen2', 'cache')

@@ -223,6 +223,14 @@ static enum psc_status load(struct going *g, struct psc_error *reterr)
     g->position = r->result->loaded_rows = psc_kv_runs_length(kv, 0);
     if (!psc_kv_runs_find(kv, 0))
         return psc_fail(reterr, PSC_ERR_USAGE, "the saved state has no sequence 0: there is nothing to go on with");
+    if (q->kv_inputs == PSC_KV_POSITIONS && !psc_kv_runs_is_identity(kv))
+        return psc_fail(reterr, PSC_ERR_USAGE,
+                        "the saved rows are not one sequence from row 0 on: attention by positions would read other rows, "
+                        "by spans or by maps (kv_inputs) it finds them");
+    for (uint32_t c = 0; c < kv->cells.n; c++)
+        if (kv->cells.cell[c].pending)
+            return psc_fail(reterr, PSC_ERR_USAGE, "row %" PRIu32 " of the saved state still has to be turned by %" PRId32
+                            " positions: it cannot be gone on with as it is", c, kv->cells.cell[c].pending);
     if (r->recorder && !psc_recorder_loaded(r->recorder, kv->cells.cell, kv->cells.n))
         return psc_fail_nomem(reterr);
     uint64_t last = g->position + (uint64_t)q->prompt_n + (q->n_predict ? q->n_predict - 1 : 0);
