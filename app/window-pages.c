@@ -60,8 +60,9 @@ char *psc_window_page_badge(PscWindow *self, gboolean *ret_wrong)
     *ret_wrong = wrong > 0;
     if (self->page != PSC_PAGE_CONTEST)
         return NULL;
-    return wrong ? g_strdup_printf("\xe2\x9a\xa0 %u of %u plans", wrong, able)
-                 : g_strdup_printf("\xe2\x9c\x93 %u plan%s clean", able, able == 1 ? "" : "s");
+    const char *plans = self->narrow ? "" : able == 1 ? " plan" : " plans";
+    return wrong ? g_strdup_printf("\xe2\x9a\xa0 %u of %u%s", wrong, able, plans)
+                 : g_strdup_printf("\xe2\x9c\x93 %u%s clean", able, plans);
 }
 
 void psc_window_compare(PscWindow *self)

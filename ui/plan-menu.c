@@ -136,6 +136,8 @@ static void update(PscPlanMenu *self)
     gboolean graph = study && study->graph;
     gtk_widget_set_sensitive(self->button, graph || (study && study->phase.boxes));
     gtk_widget_set_visible(self->of_pools, graph); /* boxes have neither pools nor an order */
+    const struct psc_planner *now = study ? planner_now(self) : NULL;
+    gtk_widget_set_sensitive(self->of_pools, !now || !psc_packer_find(now->name)); /* and planners of arenas look at none of it */
     if (!study || !options)
         return;
     self->syncing = TRUE;
