@@ -85,13 +85,13 @@ static void put_chip(struct page *g, uint32_t i, struct psc_area a)
                   place->position < 0 ? "%s: listed, but it gets no step: another stands for it, or a run brings it"
                                       : "%s: click to go to its position", place->name);
     psc_panel_line(g->p, now ? PSC_FONT_BASE_BOLD : PSC_FONT_BASE, PSC_CENTRE, ink, place->name, a.x0 + 3, a.x1 - 3, (a.y0 + a.y1) / 2);
-    snprintf(number, sizeof number, place->position < 0 ? "no step" : "%d", place->position);
+    snprintf(number, sizeof number, place->position < 0 ? "\xe2\x80\x93" : "%d", place->position);
     psc_panel_line(g->p, PSC_FONT_SMALL, PSC_CENTRE, PSC_COL_DIM, number, a.x0 - 8, a.x1 + 8, a.y1 + 7);
 }
 
 static float put_order(struct page *g, float y)
 {
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ORDER", "each node is listed after what it needs; below it the number of its step");
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ORDER", "each node is listed after what it needs; below it the number of its step (\xe2\x80\x93: it gets none)");
     float x = EDGE, right = g->w - EDGE - 60;
     uint32_t first = first_chip(g, right - EDGE - 30), i = first;
     if (first + g->v->order_before) {
