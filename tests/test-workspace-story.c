@@ -231,6 +231,62 @@ static void test_no_choice(struct fixture *f, gconstpointer how)
     g_assert_cmpint(psc_workspace_story(f->ws), ==, PSC_STORY_RECORDED);
 }
 
+/* Three steps, of which the second went otherwise. */
+static uint32_t count_steps(void *ctx G_GNUC_UNUSED, uint32_t phase)
+{
+    return phase ? 0 : 3;
+}
+
+static enum psc_status load_step(void *ctx, uint32_t phase G_GNUC_UNUSED, uint32_t step, struct psc_arena *arena, struct psc_step *ret,
+                                 struct psc_error *reterr G_GNUC_UNUSED)
+{
+    const struct psc_phase *first = &((struct psc_doc *)ctx)->phases[0];
+    *ret = (struct psc_step){.text = ""};
+    if (step == 1)
+        ret->story = record_of(arena, first->story, 4, 5, 0);
+    return PSC_OK;
+}
+
+static void test_step(struct fixture *f, gconstpointer how G_GNUC_UNUSED)
+{
+    struct psc_doc *doc = psc_doc_new();
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    PscLook look = {0};
+    doc->phases = psc_arena_alloc(&doc->arena, 1, sizeof *doc->phases);
+    doc->phase_n = 1;
+    doc->phases[0] = phase_of(&doc->arena, "prefill", &qwen_prefill, false);
+    doc->steps = (struct psc_step_source){.count = count_steps, .load = load_step, .ctx = doc};
+    PscDocument *document = psc_document_new(doc);
+    g_assert_true(psc_look_make(&look, document, NULL, 0, &doc->phases[0], &options, true, 0, NULL));
+    psc_workspace_adopt(f->ws, document, &look, "steps");
+    PscStudy *of_phase = psc_workspace_study(f->ws);
+    g_assert_null(of_phase->of_phase);
+    g_assert_cmpuint(psc_workspace_comparison(f->ws)->diff_n, ==, 0);
+    psc_workspace_set_story(f->ws, PSC_STORY_BOTH);
+    psc_workspace_step_to(f->ws, 124);
+    psc_workspace_set_step(f->ws, 1);
+    settle(f);
+    g_assert_true(psc_workspace_study(f->ws)->of_phase == of_phase);
+    g_assert_true(analysis(f)->story == psc_workspace_records(f->ws)->step.story);
+    g_assert_cmpuint(psc_workspace_comparison(f->ws)->diff_n, >, 20);
+    g_assert_nonnull(psc_workspace_picture(f->ws)->scene->ghosts);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 124);
+    psc_workspace_set_story(f->ws, PSC_STORY_PLANNED); /* of the step that is shown, too */
+    settle(f);
+    g_assert_true(analysis(f)->story == analysis(f)->predicted);
+    g_assert_cmpuint(psc_workspace_comparison(f->ws)->diff_n, >, 20);
+    psc_workspace_set_story(f->ws, PSC_STORY_RECORDED);
+    settle(f);
+    PscStudy *own = psc_workspace_study(f->ws);
+    g_assert_nonnull(own->of_phase);
+    of_phase = own->of_phase;
+    psc_workspace_set_step(f->ws, 2); /* goes on with the study of the phase: nothing is planned or checked again */
+    settle(f);
+    g_assert_true(psc_workspace_study(f->ws) == of_phase);
+    g_assert_cmpuint(psc_workspace_comparison(f->ws)->diff_n, ==, 0);
+    g_assert_cmpint(psc_workspace_cursor(f->ws), ==, 124);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -240,6 +296,7 @@ int main(int argc, char **argv)
     ADD("the-newest-wish-counts", OTHERWISE, test_hurry);
     ADD("the-choice-is-remembered", OTHERWISE, test_remembered);
     ADD("a-plan-made-here-leaves-no-choice", OTHERWISE, test_replanned);
+    ADD("a-step-that-went-otherwise-shows-its-own-events", FAITHFUL, test_step);
     ADD("without-events-there-is-no-choice", NO_EVENTS, test_no_choice);
     ADD("without-a-plan-there-is-no-choice", NO_PLAN, test_no_choice);
     return g_test_run();

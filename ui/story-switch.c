@@ -21,16 +21,16 @@ static const struct {
     [PSC_STORY_BOTH] = {"Both", "what happened, and dashed where a bar was planned and the run did otherwise (O)"},
 };
 
-/* What the picture cannot show. */
+/* What the picture does not say by itself. */
 static void say_limits(PscStorySwitch *self, struct psc_text *out)
 {
     PscPicture *picture = psc_workspace_picture(self->ws);
-    PscRecords *records = psc_workspace_records(self->ws);
+    PscStudy *study = psc_workspace_study(self->ws);
     const struct psc_ghosts *g = picture ? picture->scene->ghosts : NULL;
     if (g && g->lost && psc_workspace_story(self->ws) == PSC_STORY_BOTH)
         psc_text_addf(out, " %u planned bar%s in buffers that the record does not name.", g->lost, g->lost == 1 ? " lies" : "s lie");
-    if (records && records->step.story && psc_workspace_story(self->ws) != PSC_STORY_PLANNED)
-        psc_text_add(out, " This step went otherwise than the first one of its phase, whose events are shown.");
+    if (study && study->of_phase)
+        psc_text_add(out, " This step went otherwise than the first one of its phase.");
 }
 
 /* What the signs of the picture mean, and how many differences there are; where there are none, that. */

@@ -39,6 +39,8 @@ static void clear_study(gpointer data)
     g_free(study->value_of);
     g_free(study->tenants);
     g_free(study->plan_words);
+    psc_study_unref(study->of_phase);
+    psc_records_unref(study->of_records);
     psc_document_unref(study->document);
 }
 
@@ -353,14 +355,36 @@ void psc_picture_unref(PscPicture *picture)
         g_atomic_rc_box_release_full(picture, clear_picture);
 }
 
+/* The study of a step that went otherwise: the same plan, its own events. NULL when it has none, or they cannot be used. */
+static PscStudy *study_of_step(PscStudy *phase, PscRecords *records)
+{
+    if (!records || !records->step.story || !phase->graph || phase->options.replan || phase->options.foreign)
+        return NULL;
+    struct psc_phase own = phase->phase;
+    own.story = (struct psc_story *)(uintptr_t)records->step.story; /* read only, as that of a phase */
+    PscStudy *study = psc_study_new(phase->document, phase->phase_index, &own, &phase->options, NULL);
+    if (study) {
+        study->of_phase = psc_study_ref(phase);
+        study->of_records = psc_records_ref(records);
+    }
+    return study;
+}
+
 bool psc_look_make(PscLook *look, PscDocument *document, PscStudy *study, uint32_t phase_index,
                    const struct psc_phase *phase, const struct psc_analysis_options *options, bool has_step,
                    uint32_t step, struct psc_error *reterr)
 {
+    if (study && study->of_phase)
+        study = study->of_phase;
     look->study = study ? psc_study_ref(study) : psc_study_new(document, phase_index, phase, options, reterr);
     if (!look->study)
         return false;
     look->records = has_step ? psc_records_new(document, look->study, step) : NULL;
+    PscStudy *own = study_of_step(look->study, look->records);
+    if (own) {
+        psc_study_unref(look->study);
+        look->study = own;
+    }
     look->picture = psc_picture_new(look->study, look->records);
     return true;
 }

@@ -33,7 +33,8 @@ enum {
     PSC_NODE_READER = 4,
 };
 
-typedef struct {
+typedef struct PscStudy PscStudy;
+struct PscStudy {
     PscDocument *document;
     uint32_t phase_index;
     struct psc_phase phase;               /* a copy: graph and texts belong to the document */
@@ -52,7 +53,11 @@ typedef struct {
     struct psc_candela_tale *tale;        /* of an expression: how it was planned; else NULL */
     struct psc_arena_axis *axis;          /* of a story of arenas: what became of them; else NULL */
     char *plan_words;                     /* "Pool · upstream · class · lowest slot" */
-} PscStudy;
+    /* Of a step that went otherwise than the first one of its phase: its own events, which lie in the records of the step,
+     * and the study of the phase, which the other steps go on with. Both NULL elsewhere. */
+    PscStudy *of_phase;
+    gpointer of_records;                  /* a PscRecords */
+};
 PscStudy *psc_study_new(PscDocument *document, uint32_t phase_index, const struct psc_phase *phase,
                         const struct psc_analysis_options *options, struct psc_error *reterr);
 PscStudy *psc_study_ref(PscStudy *study);
@@ -107,7 +112,8 @@ typedef struct {
     PscRecords *records; /* NULL when the phase has no such step */
     PscPicture *picture; /* NULL when there is nothing to draw */
 } PscLook;
-/* Uses (and refs) `study` when it is given, else makes one from the phase and options. False with *reterr set. */
+/* Uses (and refs) `study` when it is given, else makes one from the phase and options; a step that brings events of its own
+ * gets a study of its own. False with *reterr set. */
 bool psc_look_make(PscLook *look, PscDocument *document, PscStudy *study, uint32_t phase_index,
                    const struct psc_phase *phase, const struct psc_analysis_options *options, bool has_step,
                    uint32_t step, struct psc_error *reterr);

@@ -88,6 +88,8 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
         psc_workspace_after_story(self, at);
     else if (job->replanned)
         psc_workspace_after_replan(self);
+    else if (what & PSC_CHANGED_STUDY) /* a step with events of its own, or back from one */
+        psc_workspace_after_story(self, at);
     psc_workspace_emit(self, what);
 }
 

@@ -6,6 +6,7 @@
  *
  * The choice is the document's: it survives another phase, another step and a way of drawing. A document that is opened
  * next begins with RECORDED, or with BOTH where that was the choice: nobody is shown a plan in place of a run unasked.
+ * A step that brings events of its own (it went otherwise than the first of its phase) shows and compares these.
  * PLANNED is another study, made in a worker; the other two share one, and the switch between them is at once.
  */
 #ifndef PSC_UI_WORKSPACE_STORY_H
