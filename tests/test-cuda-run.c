@@ -86,7 +86,7 @@ static void test_pool(gconstpointer api)
     must(t.api->alloc(t.b, 1000, &a, &error));
     must(t.api->alloc(t.b, 1000, &c, &error));
     g_assert_cmpuint(a, !=, c);
-    g_assert_cmpint(t.api->alloc(t.b, (uint64_t)1 << 60, &c, &error), ==, PSC_ERR_NOMEM);
+    g_assert_cmpint(t.api->alloc(t.b, UINT64_MAX - 64, &c, &error), ==, PSC_ERR_NOMEM);
     run_fails(PSC_ERR_NOMEM, &error, PSC_ERR_NOMEM, WORDS("no room for a buffer of", "holds", "free"));
     t.api->close(t.b);
 }
