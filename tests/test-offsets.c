@@ -330,6 +330,29 @@ static void test_capacity(void)
     psc_arena_release(&arena);
 }
 
+/* All boxes in the middle one of three spaces: the same offsets as without spaces, and nothing in the others. */
+static void test_one_of_spaces(void)
+{
+    uint64_t seed = test_seed();
+    unsigned n = 0;
+    for (unsigned round = 0; round < 20; round++) {
+        struct psc_arena arena = {0};
+        struct psc_offsets_problem p = boxes_random(&arena, seed + round, &shapes[round % 5]), in = p;
+        in.space = memset(g_alloca(p.box_n), 1, p.box_n);
+        in.space_n = 3;
+        for (const struct psc_packer *packer = psc_packers; packer->name; packer++, n++) {
+            struct psc_offsets alone = pack(&arena, &p, packer->name), packed = pack(&arena, &in, packer->name);
+            g_assert_cmpmem(alone.offset, p.box_n * sizeof *alone.offset, packed.offset, p.box_n * sizeof *packed.offset);
+            g_assert_cmpmem(&alone.spaces[0], sizeof *alone.spaces, &packed.spaces[1], sizeof *packed.spaces);
+            g_assert_cmpuint(packed.spaces[0].height + packed.spaces[2].height, ==, 0);
+            g_assert_cmpuint(packed.spaces[0].box_n + packed.spaces[2].box_n, ==, 0);
+            g_assert_true(packed.spaces[0].fits && packed.spaces[2].fits);
+        }
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(n, ==, 100);
+}
+
 /* The naive check sees what it is there to see. */
 static void test_check(void)
 {
@@ -479,6 +502,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/plan/offsets/spans-behave-as-a-plain-array", test_spans);
     g_test_add_func("/core/plan/offsets/what-makes-no-sense-is-refused", test_refused);
     g_test_add_func("/core/plan/offsets/each-space-has-its-capacity", test_capacity);
+    g_test_add_func("/core/plan/offsets/one-space-of-several-is-packed-as-it-is", test_one_of_spaces);
     g_test_add_func("/core/plan/offsets/the-naive-check-sees-each-rule", test_check);
     g_test_add_func("/core/plan/offsets/the-sweep-sees-what-the-naive-check-sees", test_verify);
     g_test_add_func("/core/plan/offsets/oom", test_oom);

@@ -89,12 +89,26 @@ static enum psc_status check_problem(struct psc_offsets_problem *p, struct psc_e
     return status;
 }
 
+/* The boxes of a graph come by begin. */
+static bool is_by_begin(const struct psc_offsets_problem *p)
+{
+    uint32_t i = 1;
+    while (i < p->box_n && p->boxes[i - 1].begin <= p->boxes[i].begin)
+        i++;
+    return i >= p->box_n;
+}
+
 /* Boxes by begin or by end, ties by index: counting. */
 static uint32_t *sort_steps(const struct psc_offsets_problem *p, bool by_end, struct psc_arena *scratch)
 {
-    uint32_t *order = psc_arena_alloc(scratch, p->box_n, sizeof *order);
+    uint32_t *order = psc_arena_alloc(scratch, p->box_n, sizeof *order), *at;
     struct psc_arena_mark mark = psc_arena_mark(scratch);
-    uint32_t *at = psc_arena_alloc0(scratch, (size_t)p->step_n + 2, sizeof *at);
+    if (order && !by_end && is_by_begin(p)) {
+        for (uint32_t i = 0; i < p->box_n; i++)
+            order[i] = i;
+        return order;
+    }
+    at = psc_arena_alloc0(scratch, (size_t)p->step_n + 2, sizeof *at);
     if (!order || !at)
         return NULL;
     for (uint32_t i = 0; i < p->box_n; i++)
@@ -263,6 +277,32 @@ static enum psc_status pack_part(const struct psc_offsets_problem *p, uint32_t s
     return status;
 }
 
+/* The one space that all boxes lie in; space_n: there are several. */
+static uint32_t only_space(const struct psc_offsets_problem *p, uint32_t space_n)
+{
+    uint32_t space = p->space && p->box_n ? p->space[0] : 0;
+    for (uint32_t i = 1; p->space && i < p->box_n; i++)
+        if (p->space[i] != space)
+            return space_n;
+    return space;
+}
+
+static enum psc_status pack_spaces(const struct psc_offsets_problem *p, const struct psc_packer *packer,
+                                   const struct psc_offsets_budget *effort, struct psc_arena *scratch,
+                                   struct psc_offsets *ret, struct psc_error *reterr)
+{
+    uint32_t only = only_space(p, ret->space_n);
+    enum psc_status status = PSC_OK;
+    for (uint32_t s = 0; !status && s < ret->space_n; s++) {
+        uint64_t capacity = p->capacity ? p->capacity[s] : PSC_CAPACITY_NONE;
+        struct psc_offsets_problem part = s == only ? *p : (struct psc_offsets_problem){.align = p->align};
+        status = only == ret->space_n ? pack_part(p, s, capacity, packer, effort, ret, reterr)
+                                      : pack_space(&part, capacity, packer, effort, scratch, ret->offset, ret->turn,
+                                                   &ret->spaces[s], reterr);
+    }
+    return status;
+}
+
 enum psc_status psc_offsets_pack(struct psc_arena *arena, const struct psc_offsets_problem *problem,
                                  const struct psc_packer *packer, const struct psc_offsets_budget *budget,
                                  struct psc_offsets *ret, struct psc_error *reterr)
@@ -282,13 +322,8 @@ enum psc_status psc_offsets_pack(struct psc_arena *arena, const struct psc_offse
     packed.spaces = psc_arena_alloc0(arena, packed.space_n, sizeof *packed.spaces);
     if (!packed.offset || !packed.turn || !packed.spaces)
         status = psc_fail_nomem(reterr);
-    for (uint32_t s = 0; !status && s < packed.space_n; s++) {
-        uint64_t capacity = p.capacity ? p.capacity[s] : PSC_CAPACITY_NONE;
-        status = p.space && packed.space_n > 1
-                     ? pack_part(&p, s, capacity, packer, &effort, &packed, reterr)
-                     : pack_space(&p, capacity, packer, &effort, &scratch, packed.offset, packed.turn, &packed.spaces[s],
-                                  reterr);
-    }
+    if (!status)
+        status = pack_spaces(&p, packer, &effort, &scratch, &packed, reterr);
     psc_arena_release(&scratch);
     if (status)
         psc_arena_rewind(arena, mark);
