@@ -193,6 +193,29 @@ static void test_sort_deep(void)
     psc_lazy_release(&l);
 }
 
+/* A long chain of different scalars is cut into lists: each is copied as it grows, which must not take quadratic time. */
+static void test_long_fusion(void)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    struct psc_candela_plan *plan;
+    struct psc_handle result;
+    float one = 1, got;
+    psc_lazy_init(&l);
+    uint32_t x = psc_lazy_edge(&l, "a", 1, (uint64_t[]){1}, &one);
+    for (int i = 0; i < 200000; i++)
+        x = psc_lazy_scalar(&l, "s", x, "+*"[i % 2], i % 2 ? -1 : 3); /* x -> -(x + 3) */
+    g_assert_cmpuint(l.nodes[x].scalar_n, <=, PSC_LAZY_FUSED_MAX);
+    g_assert_cmpint(psc_candela_plan(&arena, &l, x, &(struct psc_candela_options){0}, &plan, NULL), ==, PSC_OK);
+    g_assert_cmpuint(plan->n, ==, 1 + 200000 / PSC_LAZY_FUSED_MAX);
+    g_assert_cmpint(psc_candela_execute(plan, &(struct psc_candela_run){0}, &result, NULL, NULL), ==, PSC_OK);
+    psc_handle_read(&result, &got);
+    g_assert_cmpfloat(got, ==, 1); /* it comes back every second time */
+    psc_store_unref(result.store);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
 /* ---- the map --------------------------------------------------------------------------------------------- */
 
 static void test_map(void)
@@ -540,6 +563,7 @@ int main(int argc, char **argv)
     g_test_add_func("/candela/sort/root-last-first-inner-first-first", test_sort_order);
     g_test_add_func("/candela/sort/a-cycle-is-spelled", test_sort_cycle);
     g_test_add_func("/candela/sort/two-hundred-thousand-deep", test_sort_deep);
+    g_test_add_func("/candela/fusion/long-chains-are-cut", test_long_fusion);
     g_test_add_func("/candela/map/a-takeover-moves-every-entry", test_map);
     g_test_add_func("/candela/map/two-hops-are-noticed", test_map_hops);
     g_test_add_func("/candela/plan/positions-count-leaves", test_positions);

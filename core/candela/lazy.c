@@ -122,7 +122,8 @@ uint32_t psc_lazy_scalar(struct psc_lazy *l, const char *name, uint32_t x, char 
     if (!has(l, &x, 1))
         return PSC_NONE;
     const struct psc_lazy_node *from = &l->nodes[x];
-    bool fuses = l->fuse && from->kind == PSC_LAZY_NODE && psc_lazy_op_is_scalar(from->op);
+    bool fuses = l->fuse && from->kind == PSC_LAZY_NODE && psc_lazy_op_is_scalar(from->op) &&
+                 from->scalar_n < PSC_LAZY_FUSED_MAX;
     node.scalars = psc_arena_alloc(&l->arena, (fuses ? from->scalar_n : 0) + (size_t)1, sizeof *node.scalars);
     if (!node.scalars)
         return nomem(l);

@@ -7,7 +7,7 @@
  *
  * A node is known by its id, never by its data: the same sub-expression written twice is two nodes, and two edges over
  * equal data are two. Ids count up in the order of creation. Scalar steps fuse as they are written: + after + and * after *
- * become one scalar, others a list (psc_lazy.fuse; off: one node each).
+ * become one scalar, others a list of at most PSC_LAZY_FUSED_MAX, then another node (psc_lazy.fuse; off: one node each).
  *
  * Calls remember the first error and then return PSC_NONE, so they may be chained; psc_lazy_status says it.
  * Ownership: texts, data and operands lie in the arena of the psc_lazy; what a cache keeps is counted there too.
@@ -22,6 +22,7 @@
 #define PSC_NONE UINT32_MAX
 #endif
 #define PSC_LAZY_NODES_MAX 4194304u
+#define PSC_LAZY_FUSED_MAX 64u /* so that a chain of n scalars takes n steps to write down, not n * n */
 
 enum psc_lazy_kind {
     PSC_LAZY_EDGE,  /* a tensor with data */
