@@ -96,6 +96,8 @@ def mistakes_name_line_and_column():
     equal(answer.status, 2)
     check('x.lazy:2:5: ' in answer.err, answer.err)
     equal(run('plan', '--expr', 'ones(3) + ones(4)').status, 2)
+    answer = run('plan', lazy_file('# lazy 0.2 b3 levl\na + b\n'))
+    check("x.lazy:1:15: 'levl' is no generation" in answer.err, answer.err)
     check('whole numbers' in run('plan', '--expr', 'ones(1.5)').err, 'ones(1.5)')
     check('along axis 4' in run('plan', '--expr', 'slice(a, 0, 1, 4294967296)').err, 'an axis that wraps')
     equal(run('plan', '--expr', 'a + b', '--mode', 'hardened').status, 2)

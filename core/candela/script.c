@@ -10,13 +10,15 @@ bool psc_lazy_script_is(const char *text, size_t n)
     return n >= m && !memcmp(text, mark, m) && (n == m || strchr(" \t\r\n", text[m]));
 }
 
-static enum psc_status read_words(struct psc_lazy_script *s, const char *words, size_t n, struct psc_error *reterr)
+/* first: where the words begin in their line. */
+static enum psc_status read_words(struct psc_lazy_script *s, const char *words, size_t n, size_t first, struct psc_error *reterr)
 {
     char word[32];
     for (size_t at = 0; at < n;) {
         size_t m = 0;
         while (at < n && strchr(" \t\r", words[at]) && words[at])
             at++;
+        size_t from = at;
         for (; at < n && !(strchr(" \t\r", words[at]) && words[at]); at++)
             if (m < sizeof word - 1)
                 word[m++] = words[at];
@@ -29,7 +31,7 @@ static enum psc_status read_words(struct psc_lazy_script *s, const char *words, 
         else if (!strcmp(word, "level"))
             s->levels = true;
         else if (!psc_generation_parse(word, &s->options.generation))
-            return psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0, "'%s' is no generation (hardened, 0.1, 0.2, arena), no fault "
+            return psc_fail_at(reterr, PSC_ERR_PARSE, 1, first + from + 1, first + from, "'%s' is no generation (hardened, 0.1, 0.2, arena), no fault "
                                "(b1 to b22, cl1 to cl4) and not `level`", word);
     }
     return PSC_OK;
@@ -44,10 +46,10 @@ enum psc_status psc_lazy_script_read(struct psc_lazy_script *script, const char 
     if (psc_lazy_script_is(text, n)) {
         const char *end = memchr(text, '\n', n);
         size_t from = sizeof mark - 1;
-        status = read_words(script, text + from, (end ? (size_t)(end - text) : n) - from, reterr);
+        status = read_words(script, text + from, (end ? (size_t)(end - text) : n) - from, from, reterr);
     }
     if (!status && words)
-        status = read_words(script, words, strlen(words), reterr);
+        status = read_words(script, words, strlen(words), 0, reterr);
     if (!status)
         status = psc_lazy_parse(&script->lazy, text, n, &script->root, reterr);
     return status;

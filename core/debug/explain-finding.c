@@ -235,8 +235,11 @@ static void say_rule(const struct telling *t)
         [PSC_K8] = "Persistent, caller-owned and staging memory must never come from the free list.",
     };
 
-    const char *rule = is_empty_cell(t) ? "A cell without a row holds whatever its memory held: masking it afterwards does "
-                                          "not take a NaN out of a sum." : rules[t->f->kind];
+    const char *rule = rules[t->f->kind];
+    if (is_empty_cell(t))
+        rule = "A cell without a row holds whatever its memory held: masking it afterwards does not take a NaN out of a sum.";
+    else if (t->a->phase->expression && !t->write)
+        rule = "No step that stands before this one has made these bytes.";
 
     psc_text_addf(t->out, "%s %s. %s", psc_kind_name(t->f->kind), psc_kind_text(t->f->kind), rule);
 }
