@@ -347,7 +347,7 @@ static void psc_panel_pane_map(GtkWidget *widget)
 static void psc_panel_pane_measure(GtkWidget *widget G_GNUC_UNUSED, GtkOrientation orientation, int size G_GNUC_UNUSED,
                                    int *min, int *natural, int *min_base G_GNUC_UNUSED, int *natural_base G_GNUC_UNUSED)
 {
-    *min = orientation == GTK_ORIENTATION_HORIZONTAL ? 320 : 220;
+    *min = orientation == GTK_ORIENTATION_HORIZONTAL ? 320 : 180;
     *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 900 : 600;
 }
 

@@ -59,8 +59,9 @@ static void changed_cb(PscStorySwitch *self, guint what)
 {
     if (!(what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW | PSC_CHANGED_STEPS)))
         return;
-    gboolean kv = psc_workspace_y_mode(self->ws) == PSC_VIEW_KV;
-    gtk_widget_set_visible(GTK_WIDGET(self), psc_workspace_study(self->ws) && psc_workspace_has_stories(self->ws) && !kv);
+    enum psc_view_mode mode = psc_workspace_y_mode(self->ws);
+    gboolean page = mode == PSC_VIEW_KV || mode == PSC_VIEW_PANEL; /* these are no timelines */
+    gtk_widget_set_visible(GTK_WIDGET(self), psc_workspace_study(self->ws) && psc_workspace_has_stories(self->ws) && !page);
     self->syncing = TRUE;
     gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(self->buttons[psc_workspace_story(self->ws)]), TRUE);
     self->syncing = FALSE;
