@@ -252,7 +252,7 @@ static void put_owner(struct psc_arena_page *g, struct owners *o, uint32_t home,
     bool lent = s->state == PSC_SLOT_LEASED;
     char who[96], how[48], block[64];
     float middle = y + 10;
-    snprintf(who, sizeof who, lent ? "outside: %.60s" : s->owner == PSC_OWNER_BINDING ? "input %.60s" : "tensor %.60s", psc_arena_view_name(g->v, s));
+    snprintf(who, sizeof who, lent ? "outside: %.60s" : s->owner == PSC_OWNER_BINDING ? "binding %.60s" : "tensor %.60s", psc_arena_view_name(g->v, s));
     if (lent)
         snprintf(how, sizeof how, "%u lease%s", s->holders, s->holders == 1 ? "" : "s");
     else
