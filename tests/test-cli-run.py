@@ -1036,6 +1036,7 @@ def options_that_mean_nothing_are_refused():
             ('for graphs', (*hello, '--times', '1')), ('for graphs', (*hello, '--refill')),
             ('not --trace', ('run', '--expr', 'a + b', '--trace', path('t'))), ('not -p', ('run', '--expr', 'a + b', '-p', 'x')),
             ('not --hashes', ('run', '--expr', 'a + b', '--hashes')),
+            ('--chat makes a message of -p TEXT', ('run', '--preset', 'tiny-qwen2', '--tokens', '5', '--chat')),
             ('not a number above 0', (*hello, '--repeat-penalty', '0')),
             ('nothing to measure', ('bench', '--preset', 'tiny-qwen2', '-p', '0', '-n', '0'))):
         answer = run(*args)

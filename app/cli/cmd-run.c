@@ -206,6 +206,8 @@ static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
     int32_t *ids;
     if (c->prompt && c->tokens)
         return psc_fail(reterr, PSC_ERR_USAGE, "run takes -p or --tokens, not both");
+    if (c->chat && !c->prompt)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--chat makes a message of -p TEXT: there is none");
     if (cli_given(r->options, (const char *const[]){"--fill", "--times", "--refill", NULL}, false))
         return psc_fail(reterr, PSC_ERR_USAGE, "--fill, --times and --refill are for graphs; a model takes -p TEXT or --tokens IDS");
     if (c->tokens) {
