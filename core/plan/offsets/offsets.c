@@ -277,6 +277,12 @@ static enum psc_status pack_part(const struct psc_offsets_problem *p, uint32_t s
     return status;
 }
 
+static uint64_t default_work(const struct psc_offsets_problem *p, uint32_t milliseconds)
+{
+    uint64_t work = PSC_OFFSETS_WORK + 96 * (uint64_t)p->box_n;
+    return milliseconds ? UINT64_MAX : work < PSC_OFFSETS_WORK_MOST ? work : PSC_OFFSETS_WORK_MOST;
+}
+
 /* The one space that all boxes lie in; space_n: there are several. */
 static uint32_t only_space(const struct psc_offsets_problem *p, uint32_t space_n)
 {
@@ -315,8 +321,7 @@ enum psc_status psc_offsets_pack(struct psc_arena *arena, const struct psc_offse
     enum psc_status status = check_problem(&p, reterr);
     if (status)
         return status;
-    if (!effort.work)
-        effort.work = p.box_n < 3 * PSC_OFFSETS_WORK / 64 ? PSC_OFFSETS_WORK + 64 * (uint64_t)p.box_n : 4 * PSC_OFFSETS_WORK;
+    effort.work = effort.work ? effort.work : default_work(&p, effort.milliseconds);
     packed.offset = psc_arena_alloc(arena, p.box_n, sizeof *packed.offset);
     packed.turn = psc_arena_alloc(arena, p.box_n, sizeof *packed.turn);
     packed.spaces = psc_arena_alloc0(arena, packed.space_n, sizeof *packed.spaces);

@@ -61,10 +61,12 @@ struct psc_offsets_problem {
 /* How hard to try. What is 0 is a default; work is counted in looks at a section of time (search.h), about 0.1 us each
  * and the same on every machine. */
 struct psc_offsets_budget {
-    uint64_t work;             /* of each space; 0: PSC_OFFSETS_WORK and 64 a box, at most four times as much */
-    uint32_t milliseconds;     /* of processor time of this thread; 0: no limit but the work */
+    uint64_t work;             /* of each space; 0: PSC_OFFSETS_WORK and 96 a box, at most PSC_OFFSETS_WORK_MOST; with a
+                                  limit of time 0: no limit but the time */
+    uint32_t milliseconds;     /* of processor time of this thread, of each space; 0: no limit but the work */
 };
-#define PSC_OFFSETS_WORK UINT64_C(4000000)
+#define PSC_OFFSETS_WORK UINT64_C(2000000)
+#define PSC_OFFSETS_WORK_MOST UINT64_C(16000000)
 
 enum psc_proof {
     PSC_PROOF_NONE,   /* best known; a lower height may exist between bound and height */
