@@ -74,7 +74,7 @@ uint32_t lazy_random(struct psc_lazy *l, uint64_t *state)
     for (uint32_t i = 0; i < steps; i++) {
         uint32_t n = (uint32_t)l->n, recent = n > 6 && psc_random_next(state) % 3 ? n - 6 : 0;
         uint32_t x = recent + (uint32_t)(psc_random_next(state) % (n - recent)), y = (uint32_t)(psc_random_next(state) % n);
-        struct psc_layout at = l->nodes[x].layout;
+        struct psc_strides at = l->nodes[x].layout;
         struct psc_lazy_arg arg = {.rank = 2, .hi = at.rank ? at.shape[0] : 0};
         switch (psc_random_next(state) % 11) {
         case 0: psc_lazy_scalar(l, NULL, x, "+-"[psc_random_next(state) % 2], (float)(psc_random_next(state) % 4)); break;

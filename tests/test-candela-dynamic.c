@@ -117,7 +117,7 @@ static void test_compose(void)
     struct psc_candela_options options = {0};
     struct psc_lazy l, outer;
     struct psc_skeleton *s;
-    struct psc_layout four;
+    struct psc_strides four;
     struct outcome out = {0};
     float a[4] = {1, 2, 3, 4}, b[4] = {10, 20, 30, 40};
     g_assert_cmpint(psc_layout_packed(1, (uint64_t[]){4}, &four, NULL), ==, PSC_OK);
@@ -145,7 +145,7 @@ static void test_compose(void)
 /* ---- plans by layout --------------------------------------------------------------------------------------- */
 
 /* (x - y) * 10 of any shape; refuses tensors of three dimensions. */
-static enum psc_status write_difference(void *ctx, struct psc_lazy *l, const struct psc_layout *layouts, uint32_t n,
+static enum psc_status write_difference(void *ctx, struct psc_lazy *l, const struct psc_strides *layouts, uint32_t n,
                                         uint32_t *ret_root, struct psc_error *reterr)
 {
     uint32_t slots[8] = {0};

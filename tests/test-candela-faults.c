@@ -86,7 +86,7 @@ static void test_any_layout(void)
         struct psc_candela_options options = {.faults = wrong ? BIT(B22) : 0};
         struct psc_lazy l;
         struct psc_skeleton *s;
-        struct psc_layout square;
+        struct psc_strides square;
         struct psc_error error = {0};
         struct psc_handle in = {.store = NULL}, out;
         float data[4] = {1, 2, 3, 4}, got[4];

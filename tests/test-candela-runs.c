@@ -181,7 +181,7 @@ static void test_skeleton(void)
         struct psc_candela_options options = {.generation = generations[g]};
         struct psc_lazy l, outer;
         struct psc_skeleton *s, *o;
-        struct psc_layout four;
+        struct psc_strides four;
         struct psc_error error = {0};
         float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8}, got[4];
         g_assert_cmpint(psc_layout_packed(1, (uint64_t[]){4}, &four, NULL), ==, PSC_OK);

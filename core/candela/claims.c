@@ -41,7 +41,7 @@ struct psc_candela_rules psc_candela_rules(const struct psc_candela_options *o)
 
 /* ---- who stands for whom ---------------------------------------------------------------------------- */
 
-static const struct psc_layout *layout_of(const struct psc_candela_claims *c, uint32_t id)
+static const struct psc_strides *layout_of(const struct psc_candela_claims *c, uint32_t id)
 {
     return c->position[id] == PSC_NONE ? &c->l->nodes[id].layout : &c->items[c->position[id]].layout;
 }
@@ -114,7 +114,7 @@ static enum psc_status settle_layout(struct psc_candela_claims *c, struct psc_ca
     if (node->kind == PSC_LAZY_CACHE && node->cell->store) {
         item->layout = node->cell->layout;
     } else if (item->input_n && node->kind != PSC_LAZY_BAKED && psc_lazy_op_only_layout(node->op)) {
-        const struct psc_layout *in = &c->l->nodes[node->inputs[0]].layout;
+        const struct psc_strides *in = &c->l->nodes[node->inputs[0]].layout;
         if (c->rules.follow_layout)
             status = psc_layout_apply(node->op, &node->arg, in = layout_of(c, item->inputs[0]), &item->layout, reterr);
         item->shift = item->layout.offset - in->offset;

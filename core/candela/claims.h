@@ -24,7 +24,7 @@ struct psc_candela_item { /* a place in the list */
     uint32_t id;
     uint32_t *inputs, input_n;
     int32_t end;
-    struct psc_layout layout;
+    struct psc_strides layout;
     uint64_t shift; /* layout ops: elements between where the input begins and where this does */
 };
 struct psc_candela_claims {

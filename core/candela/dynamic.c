@@ -8,7 +8,7 @@
 struct entry {
     uint64_t hash;
     uint32_t input_n;
-    struct psc_layout *layouts;     /* heap */
+    struct psc_strides *layouts;     /* heap */
     uint32_t *input_of;             /* heap: for each external of the plan, which input */
     struct psc_lazy lazy;
     struct psc_skeleton *skeleton;
@@ -70,7 +70,7 @@ static uint64_t hash_of(const struct psc_handle *inputs, uint32_t n)
 {
     uint64_t hash = n;
     for (uint32_t k = 0; k < n; k++) {
-        const struct psc_layout *l = &inputs[k].layout;
+        const struct psc_strides *l = &inputs[k].layout;
         hash = psc_hash_bytes(&l->rank, sizeof l->rank, hash);
         hash = psc_hash_bytes(l->shape, l->rank * sizeof *l->shape, hash);
         hash = psc_hash_bytes(l->strides, l->rank * sizeof *l->strides, hash);

@@ -17,7 +17,7 @@
 
 #define PSC_DYNAMIC_INPUTS_MAX 64u
 
-typedef enum psc_status (*psc_dynamic_write)(void *ctx, struct psc_lazy *l, const struct psc_layout *layouts, uint32_t n,
+typedef enum psc_status (*psc_dynamic_write)(void *ctx, struct psc_lazy *l, const struct psc_strides *layouts, uint32_t n,
                                              uint32_t *ret_root, struct psc_error *reterr);
 struct psc_dynamic_figures {
     uint64_t runs, planned, evicted;

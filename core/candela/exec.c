@@ -33,7 +33,7 @@ static void drop(struct executing *x, uint32_t id)
 }
 
 /* The store is given to the entry. */
-static void put(struct executing *x, uint32_t id, struct psc_store *store, const struct psc_layout *layout)
+static void put(struct executing *x, uint32_t id, struct psc_store *store, const struct psc_strides *layout)
 {
     drop(x, id);
     x->live[id] = (struct psc_handle){store, *layout};
@@ -76,7 +76,7 @@ static enum psc_status in_place(struct executing *x, const struct psc_candela_st
             status = mishap(x, PSC_MISHAP_SHARED, step->inputs[k], "both operands are the bytes it writes over");
     if (!status && !psc_kernel_in_place(step, x->inputs, step->operand, x->plan->options.faults))
         status = mishap(x, PSC_MISHAP_BOUNDS, step->id, "its kernel leaves the bytes it was given");
-    struct psc_layout layout = step->layout;
+    struct psc_strides layout = step->layout;
     layout.offset = target.layout.offset;
     put(x, step->id, target.store, &layout);
     return status;
@@ -85,7 +85,7 @@ static enum psc_status in_place(struct executing *x, const struct psc_candela_st
 static enum psc_status reference(struct executing *x, const struct psc_candela_step *step)
 {
     const struct psc_handle *from = &x->inputs[step->operand];
-    struct psc_layout layout = step->layout;
+    struct psc_strides layout = step->layout;
     layout.offset = from->layout.offset + step->shift;
     put(x, step->id, psc_handle_share(from).store, &layout);
     return PSC_OK;

@@ -27,7 +27,7 @@ static float scalars(const struct psc_candela_step *step, float x, uint64_t faul
 /* How a kernel looks at an operand: packed ones by counting, others by their strides. */
 struct look {
     const float *at;
-    struct psc_layout layout;
+    struct psc_strides layout;
     bool packed;
 };
 

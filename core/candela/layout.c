@@ -34,9 +34,9 @@ bool psc_lazy_op_only_layout(enum psc_lazy_op op)
     return (unsigned)op < PSC_LAZY_OP_N && ops[op].only_layout;
 }
 
-enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct psc_layout *ret, struct psc_error *reterr)
+enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct psc_strides *ret, struct psc_error *reterr)
 {
-    struct psc_layout layout = {.rank = rank};
+    struct psc_strides layout = {.rank = rank};
     uint64_t len = 1;
     if (!rank)
         return psc_fail(reterr, PSC_ERR_GRAPH, "a tensor has at least one dimension: [1] for a single number");
@@ -54,7 +54,7 @@ enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct p
     return PSC_OK;
 }
 
-uint64_t psc_layout_len(const struct psc_layout *layout)
+uint64_t psc_layout_len(const struct psc_strides *layout)
 {
     uint64_t len = 1;
     for (uint32_t d = 0; d < layout->rank; d++)
@@ -62,7 +62,7 @@ uint64_t psc_layout_len(const struct psc_layout *layout)
     return len;
 }
 
-bool psc_layout_contiguous(const struct psc_layout *layout)
+bool psc_layout_contiguous(const struct psc_strides *layout)
 {
     uint64_t len = 1;
     for (uint32_t d = layout->rank; d-- > 0;) {
@@ -73,18 +73,18 @@ bool psc_layout_contiguous(const struct psc_layout *layout)
     return true;
 }
 
-bool psc_layout_same_shape(const struct psc_layout *a, const struct psc_layout *b)
+bool psc_layout_same_shape(const struct psc_strides *a, const struct psc_strides *b)
 {
     return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
 }
 
-bool psc_layout_equal(const struct psc_layout *a, const struct psc_layout *b)
+bool psc_layout_equal(const struct psc_strides *a, const struct psc_strides *b)
 {
     return psc_layout_same_shape(a, b) && a->offset == b->offset &&
            !memcmp(a->strides, b->strides, a->rank * sizeof *a->strides);
 }
 
-uint64_t psc_layout_at(const struct psc_layout *layout, uint64_t i)
+uint64_t psc_layout_at(const struct psc_strides *layout, uint64_t i)
 {
     uint64_t at = layout->offset;
     for (uint32_t d = layout->rank; d-- > 0;) {
@@ -94,7 +94,7 @@ uint64_t psc_layout_at(const struct psc_layout *layout, uint64_t i)
     return at;
 }
 
-void psc_layout_span(const struct psc_layout *layout, uint64_t *ret_lo, uint64_t *ret_hi)
+void psc_layout_span(const struct psc_strides *layout, uint64_t *ret_lo, uint64_t *ret_hi)
 {
     uint64_t hi = layout->offset;
     *ret_lo = *ret_hi = layout->offset;
@@ -105,7 +105,7 @@ void psc_layout_span(const struct psc_layout *layout, uint64_t *ret_lo, uint64_t
     *ret_hi = hi + 1;
 }
 
-static void swap(struct psc_layout *layout, uint32_t a, uint32_t b)
+static void swap(struct psc_strides *layout, uint32_t a, uint32_t b)
 {
     uint64_t shape = layout->shape[a], stride = layout->strides[a];
     layout->shape[a] = layout->shape[b];
@@ -114,11 +114,11 @@ static void swap(struct psc_layout *layout, uint32_t a, uint32_t b)
     layout->strides[b] = stride;
 }
 
-static enum psc_status view(const struct psc_lazy_arg *arg, const struct psc_layout *in, struct psc_layout *ret,
+static enum psc_status view(const struct psc_lazy_arg *arg, const struct psc_strides *in, struct psc_strides *ret,
                             struct psc_error *reterr)
 {
     char from[96], to[96];
-    struct psc_layout out;
+    struct psc_strides out;
     enum psc_status status = psc_layout_packed(arg->rank, arg->shape, &out, reterr);
     if (status)
         return status;
@@ -134,11 +134,11 @@ static enum psc_status view(const struct psc_lazy_arg *arg, const struct psc_lay
 }
 
 /* Shapes are aligned at their last dimension; what is 1, or not there, is repeated. */
-static enum psc_status broadcast(const struct psc_lazy_arg *arg, const struct psc_layout *in, struct psc_layout *ret,
+static enum psc_status broadcast(const struct psc_lazy_arg *arg, const struct psc_strides *in, struct psc_strides *ret,
                                  struct psc_error *reterr)
 {
     char from[96], to[96];
-    struct psc_layout out;
+    struct psc_strides out;
     enum psc_status status = psc_layout_packed(arg->rank, arg->shape, &out, reterr);
     if (status)
         return status;
@@ -157,11 +157,11 @@ static enum psc_status broadcast(const struct psc_lazy_arg *arg, const struct ps
     return PSC_OK;
 }
 
-enum psc_status psc_layout_apply(enum psc_lazy_op op, const struct psc_lazy_arg *arg, const struct psc_layout *in,
-                                 struct psc_layout *ret, struct psc_error *reterr)
+enum psc_status psc_layout_apply(enum psc_lazy_op op, const struct psc_lazy_arg *arg, const struct psc_strides *in,
+                                 struct psc_strides *ret, struct psc_error *reterr)
 {
     char text[96];
-    struct psc_layout out = *in;
+    struct psc_strides out = *in;
     switch (op) {
     case PSC_LAZY_VIEW:
         return view(arg, in, ret, reterr);
@@ -192,7 +192,7 @@ enum psc_status psc_layout_apply(enum psc_lazy_op op, const struct psc_lazy_arg 
     return PSC_OK;
 }
 
-const char *psc_layout_text(const struct psc_layout *layout, char *buf, size_t size)
+const char *psc_layout_text(const struct psc_strides *layout, char *buf, size_t size)
 {
     size_t n = 0;
     snprintf(buf, size, "scalar");

@@ -34,7 +34,7 @@ static inline bool psc_lazy_op_is_binary(enum psc_lazy_op op)
     return op >= PSC_LAZY_ADD && op <= PSC_LAZY_DIV;
 }
 
-struct psc_layout {
+struct psc_strides {
     uint32_t rank;
     uint64_t shape[PSC_LAZY_DIMS], strides[PSC_LAZY_DIMS], offset; /* elements */
 };
@@ -46,20 +46,20 @@ struct psc_lazy_arg {
 };
 
 /* A packed layout. PSC_ERR_GRAPH without a dimension, PSC_ERR_TOO_BIG when it has more than PSC_LAZY_LEN_MAX elements or PSC_LAZY_DIMS dimensions. */
-enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct psc_layout *ret,
+enum psc_status psc_layout_packed(uint32_t rank, const uint64_t *shape, struct psc_strides *ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
-uint64_t psc_layout_len(const struct psc_layout *layout); /* elements; 1 for rank 0 */
-bool psc_layout_contiguous(const struct psc_layout *layout);
-bool psc_layout_same_shape(const struct psc_layout *a, const struct psc_layout *b);
-bool psc_layout_equal(const struct psc_layout *a, const struct psc_layout *b);
+uint64_t psc_layout_len(const struct psc_strides *layout); /* elements; 1 for rank 0 */
+bool psc_layout_contiguous(const struct psc_strides *layout);
+bool psc_layout_same_shape(const struct psc_strides *a, const struct psc_strides *b);
+bool psc_layout_equal(const struct psc_strides *a, const struct psc_strides *b);
 /* Where element i, counted in row-major order of the shape, lies in the storage. */
-uint64_t psc_layout_at(const struct psc_layout *layout, uint64_t i);
+uint64_t psc_layout_at(const struct psc_strides *layout, uint64_t i);
 /* The elements of the storage between the first and the last that are looked at, half-open; empty for no element. */
-void psc_layout_span(const struct psc_layout *layout, uint64_t *ret_lo, uint64_t *ret_hi);
+void psc_layout_span(const struct psc_strides *layout, uint64_t *ret_lo, uint64_t *ret_hi);
 /* What an op that only changes the layout makes of `in`. PSC_ERR_GRAPH: it cannot (a view of what is not packed, ...). */
-enum psc_status psc_layout_apply(enum psc_lazy_op op, const struct psc_lazy_arg *arg, const struct psc_layout *in,
-                                 struct psc_layout *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_layout_apply(enum psc_lazy_op op, const struct psc_lazy_arg *arg, const struct psc_strides *in,
+                                 struct psc_strides *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* "2x3", "scalar". buf holds at least 96 bytes. */
-const char *psc_layout_text(const struct psc_layout *layout, char *buf, size_t size);
+const char *psc_layout_text(const struct psc_strides *layout, char *buf, size_t size);
 
 #endif

@@ -82,7 +82,7 @@ uint32_t psc_lazy_edge(struct psc_lazy *l, const char *name, uint32_t rank, cons
     return append(l, name, node, NULL, 0);
 }
 
-uint32_t psc_lazy_slot(struct psc_lazy *l, const char *name, const struct psc_layout *layout)
+uint32_t psc_lazy_slot(struct psc_lazy *l, const char *name, const struct psc_strides *layout)
 {
     return append(l, name, (struct psc_lazy_node){.kind = PSC_LAZY_SLOT, .layout = *layout}, NULL, 0);
 }
@@ -162,7 +162,7 @@ uint32_t psc_lazy_matmul(struct psc_lazy *l, const char *name, uint32_t a, uint3
     char x[96], y[96];
     if (!has(l, both, 2))
         return PSC_NONE;
-    const struct psc_layout *p = &l->nodes[a].layout, *q = &l->nodes[b].layout;
+    const struct psc_strides *p = &l->nodes[a].layout, *q = &l->nodes[b].layout;
     if (p->rank != 2 || q->rank != 2 || p->shape[1] != q->shape[0]) {
         (void)psc_fail(&l->error, PSC_ERR_GRAPH, "matmul needs m x k and k x n: %s is %s, %s is %s", l->nodes[a].name,
                        psc_layout_text(p, x, sizeof x), l->nodes[b].name, psc_layout_text(q, y, sizeof y));
@@ -179,7 +179,7 @@ uint32_t psc_lazy_unary(struct psc_lazy *l, const char *name, enum psc_lazy_op o
     struct psc_lazy_node node = {.kind = PSC_LAZY_NODE, .op = op};
     if (!has(l, &x, 1))
         return PSC_NONE;
-    const struct psc_layout *in = &l->nodes[x].layout;
+    const struct psc_strides *in = &l->nodes[x].layout;
     enum psc_status status;
     if (arg)
         node.arg = *arg;
@@ -203,7 +203,7 @@ uint32_t psc_lazy_cache(struct psc_lazy *l, const char *name, uint32_t x)
 }
 
 uint32_t psc_lazy_baked(struct psc_lazy *l, const char *name, const struct psc_skeleton *skeleton,
-                        const struct psc_layout *result, const uint32_t *inputs, uint32_t n)
+                        const struct psc_strides *result, const uint32_t *inputs, uint32_t n)
 {
     struct psc_lazy_node node = {.kind = PSC_LAZY_BAKED, .baked = skeleton, .layout = *result};
     return append(l, name, node, inputs, n);
@@ -242,9 +242,9 @@ static float apply(char op, float x, float y)
 }
 
 /* Where element i of the result of a layout op comes from in its operand, both counted in row-major order. */
-static uint64_t from_where(const struct psc_lazy_node *node, const struct psc_layout *in, uint64_t i)
+static uint64_t from_where(const struct psc_lazy_node *node, const struct psc_strides *in, uint64_t i)
 {
-    struct psc_layout packed, out;
+    struct psc_strides packed, out;
     if (psc_layout_packed(in->rank, in->shape, &packed, NULL) ||
         psc_layout_apply(node->op, &node->arg, &packed, &out, NULL))
         return i;
@@ -255,7 +255,7 @@ static void compute(const struct psc_lazy *l, const struct psc_lazy_node *node, 
 {
     static const char signs[] = "+-*/";
     const float *a = values[node->inputs[0]], *b = node->input_n > 1 ? values[node->inputs[1]] : NULL;
-    const struct psc_layout *in = &l->nodes[node->inputs[0]].layout;
+    const struct psc_strides *in = &l->nodes[node->inputs[0]].layout;
     uint64_t len = psc_layout_len(&node->layout), from_n = psc_layout_len(in);
     if (node->op == PSC_LAZY_SUM)
         for (uint64_t i = to[0] = 0; i < from_n; i++)

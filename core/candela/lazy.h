@@ -42,7 +42,7 @@ struct psc_lazy_node {
     enum psc_lazy_op op;
     const char *name;               /* never NULL */
     uint32_t *inputs, input_n;
-    struct psc_layout layout;       /* as written down */
+    struct psc_strides layout;       /* as written down */
     struct psc_lazy_arg arg;
     struct psc_lazy_scalar *scalars; /* scalar: one, fused: several */
     uint32_t scalar_n;
@@ -64,7 +64,7 @@ enum psc_status psc_lazy_status(const struct psc_lazy *l, struct psc_error *rete
 
 /* name may be NULL. data is copied, row-major. */
 uint32_t psc_lazy_edge(struct psc_lazy *l, const char *name, uint32_t rank, const uint64_t *shape, const float *data);
-uint32_t psc_lazy_slot(struct psc_lazy *l, const char *name, const struct psc_layout *layout);
+uint32_t psc_lazy_slot(struct psc_lazy *l, const char *name, const struct psc_strides *layout);
 /* data is copied, row-major, as long as the slot. */
 void psc_lazy_stand_in(struct psc_lazy *l, uint32_t slot, const float *data);
 uint32_t psc_lazy_scalar(struct psc_lazy *l, const char *name, uint32_t x, char op, float value);
@@ -77,7 +77,7 @@ uint32_t psc_lazy_unary(struct psc_lazy *l, const char *name, enum psc_lazy_op o
 uint32_t psc_lazy_cache(struct psc_lazy *l, const char *name, uint32_t x);
 /* The skeleton must outlive l. */
 uint32_t psc_lazy_baked(struct psc_lazy *l, const char *name, const struct psc_skeleton *skeleton,
-                        const struct psc_layout *result, const uint32_t *inputs, uint32_t n);
+                        const struct psc_strides *result, const uint32_t *inputs, uint32_t n);
 void psc_lazy_rename(struct psc_lazy *l, uint32_t id, const char *name);
 /* Another operand. Only this can make a cycle, which planning then reports. */
 void psc_lazy_rewire(struct psc_lazy *l, uint32_t id, uint32_t operand, uint32_t to);

@@ -97,9 +97,9 @@ static bool push_op(struct parser *p, struct op op)
 
 static bool broadcast_both(struct parser *p, uint32_t *a, uint32_t *b)
 {
-    const struct psc_layout x = p->l->nodes[*a].layout, y = p->l->nodes[*b].layout;
+    const struct psc_strides x = p->l->nodes[*a].layout, y = p->l->nodes[*b].layout;
     struct psc_lazy_arg arg = {.rank = x.rank > y.rank ? x.rank : y.rank};
-    struct psc_layout both = {.rank = arg.rank};
+    struct psc_strides both = {.rank = arg.rank};
     for (uint32_t d = 0; d < arg.rank; d++) {
         uint64_t u = d < arg.rank - x.rank ? 1 : x.shape[d - (arg.rank - x.rank)];
         uint64_t v = d < arg.rank - y.rank ? 1 : y.shape[d - (arg.rank - y.rank)];
@@ -179,7 +179,7 @@ static enum psc_status reduce(struct parser *p, int down_to)
 static enum psc_status make_edge(struct parser *p, enum function f, const struct psc_lazy_arg *dims, size_t at,
                                  struct value *ret)
 {
-    struct psc_layout layout;
+    struct psc_strides layout;
     enum psc_status status = psc_layout_packed(dims->rank, dims->shape, &layout, p->reterr);
     if (status)
         return status;

@@ -64,7 +64,7 @@ struct psc_candela_step {
     const char *name;
     enum psc_lazy_op op;
     enum psc_how how;
-    struct psc_layout layout; /* of the result; where it begins follows from the handle that it shares */
+    struct psc_strides layout; /* of the result; where it begins follows from the handle that it shares */
     const uint32_t *inputs; /* ids, resolved */
     uint32_t input_n;
     int32_t end;            /* of this result */
@@ -110,7 +110,7 @@ struct psc_candela_plan {
     uint32_t alias_n;
     uint32_t hop_n;         /* alias entries that led to another entry: 0 unless a rule is broken */
     const uint32_t *externals; /* ids of a skeleton's slots, as they were reached */
-    const struct psc_layout *external_layouts; /* of each */
+    const struct psc_strides *external_layouts; /* of each */
     uint32_t external_n, id_n; /* ids are below id_n */
     const char *const *names;  /* [id_n], for words only: also of what has no step */
 };

@@ -403,7 +403,7 @@ static enum psc_status make_room(struct work *w, struct psc_error *reterr)
 static bool name_all(const struct work *w, struct psc_candela_plan *plan)
 {
     const char **names = psc_arena_alloc(w->arena, w->l->n, sizeof *names);
-    struct psc_layout *layouts = psc_arena_alloc(w->arena, plan->external_n, sizeof *layouts);
+    struct psc_strides *layouts = psc_arena_alloc(w->arena, plan->external_n, sizeof *layouts);
     for (size_t i = 0; names && i < w->l->n; i++)
         names[i] = w->l->nodes[i].name;
     for (uint32_t k = 0; layouts && k < plan->external_n; k++)

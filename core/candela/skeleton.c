@@ -7,7 +7,7 @@ struct psc_skeleton {
     struct psc_arena arena;
     const struct psc_lazy *l;
     struct psc_candela_plan *plan;
-    struct psc_layout result;
+    struct psc_strides result;
 };
 
 enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
@@ -43,7 +43,7 @@ const struct psc_candela_plan *psc_skeleton_plan(const struct psc_skeleton *s)
     return s->plan;
 }
 
-const struct psc_layout *psc_skeleton_result(const struct psc_skeleton *s)
+const struct psc_strides *psc_skeleton_result(const struct psc_skeleton *s)
 {
     return &s->result;
 }

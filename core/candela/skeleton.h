@@ -15,7 +15,7 @@ enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const 
 void psc_skeleton_free(struct psc_skeleton *s); /* NULL is fine */
 const struct psc_candela_plan *psc_skeleton_plan(const struct psc_skeleton *s);
 /* Layout of the result. */
-const struct psc_layout *psc_skeleton_result(const struct psc_skeleton *s);
+const struct psc_strides *psc_skeleton_result(const struct psc_skeleton *s);
 /* PSC_ERR_USAGE: another number of inputs than slots, or an input whose layout is not its slot's. */
 enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
                                  struct psc_handle *ret, struct psc_error *reterr) PSC_MUST_CHECK;

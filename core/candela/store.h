@@ -21,7 +21,7 @@ struct psc_store {
 };
 struct psc_handle {
     struct psc_store *store; /* counted */
-    struct psc_layout layout;
+    struct psc_strides layout;
 };
 
 /* NULL when out of memory; refs 1, not zeroed. Nothing to hold asks the heap for no block. tally may be NULL. */

@@ -9,7 +9,7 @@ struct spot { /* where an id's bytes lie */
     uint32_t value, root; /* root: the value that owns the bytes, PSC_NONE: nowhere */
     uint32_t buffer;
     uint64_t lo;          /* of the root's first byte in the buffer */
-    struct psc_layout layout;
+    struct psc_strides layout;
 };
 struct lowering {
     const struct psc_candela_plan *plan;
@@ -60,7 +60,7 @@ static bool is_reference(enum psc_how how)
     return how == PSC_HOW_REFERENCE_SLOT || how == PSC_HOW_REFERENCE_ETERNAL;
 }
 
-static uint64_t bytes_of(const struct psc_layout *layout, uint64_t *ret_lo)
+static uint64_t bytes_of(const struct psc_strides *layout, uint64_t *ret_lo)
 {
     uint64_t lo, hi;
     psc_layout_span(layout, &lo, &hi);
@@ -69,7 +69,7 @@ static uint64_t bytes_of(const struct psc_layout *layout, uint64_t *ret_lo)
     return 4 * (hi - lo);
 }
 
-static void settle_filled(struct lowering *l, uint32_t id, uint32_t value, const char *what, const struct psc_layout *layout,
+static void settle_filled(struct lowering *l, uint32_t id, uint32_t value, const char *what, const struct psc_strides *layout,
                           enum psc_role role)
 {
     uint64_t lo, hi;

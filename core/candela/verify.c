@@ -111,7 +111,7 @@ static bool guess_sign(struct guess *g, const struct psc_handle *result, struct 
 static bool has_old_strides(const struct verifying *v, const struct psc_candela_step *step, const struct psc_handle *in)
 {
     const struct psc_lazy_node *node = &v->l->nodes[step->id];
-    struct psc_layout layout;
+    struct psc_strides layout;
     if (!psc_lazy_op_only_layout(step->op) || node->kind != PSC_LAZY_NODE ||
         psc_layout_apply(step->op, &node->arg, &in->layout, &layout, NULL))
         return false;
