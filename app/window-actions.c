@@ -556,6 +556,8 @@ static void mode_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant 
     PscWorkspace *ws = PSC_WINDOW(widget)->ws;
     const char *wanted = g_variant_get_string(value, NULL);
     psc_window_show_timeline(PSC_WINDOW(widget));
+    if (g_str_equal(wanted, "inside")) /* the badge leads there and never back */
+        psc_workspace_set_y_mode(ws, PSC_VIEW_PANEL);
     for (guint i = 0; i < G_N_ELEMENTS(named); i++)
         if (g_str_equal(named[i].name, wanted)) /* the same key again leads back to the map */
             psc_workspace_set_y_mode(ws, psc_workspace_y_mode(ws) == named[i].mode ? PSC_VIEW_MAP : named[i].mode);

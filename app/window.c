@@ -41,17 +41,30 @@ static void show_title(PscWindow *self)
     g_string_free(about, TRUE);
 }
 
-/* The badge counts what is wrong: clobbers first, then records that are not the nodes' own. */
+/* How many invariants of the arenas did not hold at some time of the run. */
+static guint broken_invariants(PscWorkspace *ws)
+{
+    PscStudy *study = psc_workspace_study(ws);
+    const struct psc_story *story = study ? study->analysis->story : NULL;
+    uint32_t broken = 0;
+    for (uint32_t i = 0; story && i < story->alarm_n; i++)
+        broken |= story->alarms[i].broken;
+    return (guint)__builtin_popcount(broken);
+}
+
+/* The badge counts what is wrong: clobbers first, then invariants of arenas, then records that are not the nodes' own. */
 void psc_window_show_badge(PscWindow *self)
 {
     uint32_t clobbers, overwritten;
     psc_navigate_problem_n(self->ws, &clobbers, &overwritten);
     PscRecords *records = psc_workspace_records(self->ws);
     const struct psc_kv_step *kv = psc_workspace_study(self->ws) ? psc_workspace_kv(self->ws) : NULL;
-    gboolean unwritten = !clobbers && kv && kv->alarm_n;
+    guint broken = clobbers ? 0 : broken_invariants(self->ws);
+    gboolean unwritten = !clobbers && !broken && kv && kv->alarm_n;
     bool expression = psc_workspace_study(self->ws) && psc_workspace_study(self->ws)->phase.expression;
     char *text = clobbers    ? g_strdup_printf("\xe2\x9a\xa0 %u %s%s", clobbers, expression ? "problem" : "clobber",
                                                clobbers == 1 ? "" : "s")
+                 : broken    ? g_strdup_printf("\xe2\x9a\xa0 %u invariant%s", broken, broken == 1 ? "" : "s")
                  : unwritten ? g_strdup("\xe2\x9a\xa0 unwritten rows")
                  : overwritten
                      ? g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records",
@@ -62,11 +75,17 @@ void psc_window_show_badge(PscWindow *self)
     gtk_label_set_text(GTK_LABEL(self->badge_text), page ? page : text);
     gtk_widget_remove_css_class(self->badge, "clobber-solid");
     gtk_widget_remove_css_class(self->badge, "warn-solid");
-    if (page ? wrong : clobbers || unwritten || overwritten)
-        gtk_widget_add_css_class(self->badge, page || clobbers || unwritten ? "clobber-solid" : "warn-solid");
+    if (page ? wrong : clobbers || broken || unwritten || overwritten)
+        gtk_widget_add_css_class(self->badge,
+                                 page || clobbers || broken || unwritten ? "clobber-solid" : "warn-solid");
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(self->badge), broken ? "win.mode" : "win.drawer-tab");
     gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s",
-                                     unwritten ? "kv" : clobbers || !overwritten ? "problems" : "records");
+                                     broken                     ? "inside"
+                                     : unwritten                ? "kv"
+                                     : clobbers || !overwritten ? "problems"
+                                                                : "records");
     char *name = clobbers      ? g_strdup_printf("%u clobbers. Show the list of problems", clobbers)
+                 : broken      ? g_strdup_printf("%u of the arenas\xe2\x80\x99 invariants broke. Inside (I) shows which and where", broken)
                  : unwritten   ? g_strdup("Rows are read that nobody wrote. Show what the step writes and reads")
                  : overwritten ? g_strdup_printf("%u records are overwritten. Show the recorded values", overwritten)
                                : g_strdup("No problem found. Show the list of problems");

@@ -133,7 +133,7 @@ static void say_own_operand(const struct telling *t)
     say_writer(t);
     psc_text_add(t->out, " writes over ");
     psc_say_bytes(t->out, t->f->hi - t->f->lo);
-    psc_text_add(t->out, " of its own operand ");
+    psc_text_add(t->out, " of its own operand, ");
     say_victim(t);
     say_place(t);
     psc_text_add(t->out, t->f->kind == PSC_K7 ? ": the two ranges overlap in part."

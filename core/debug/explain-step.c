@@ -1,6 +1,8 @@
 /* Sentences about one position and one recorded value. */
 #include "core/debug/explain-words.h"
 
+#include <string.h>
+
 #define LIST_SHOWN 3
 
 static void say_live(struct psc_text *out, const struct psc_analysis *a, int32_t position)
@@ -93,7 +95,10 @@ static void say_subject(struct psc_text *out, const struct psc_analysis *a, int3
         return;
     }
     if (!g && a->story->titles) {
-        psc_text_addf(out, "%s; ", a->story->titles[position]);
+        const char *title = a->story->titles[position]; /* a sentence goes on here, its full stop does not */
+        size_t n = strlen(title);
+        psc_text_add_n(out, title, n && title[n - 1] == '.' ? n - 1 : n);
+        psc_text_add(out, "; ");
         return;
     }
     psc_node node = a->story->order ? a->story->order[position] : (psc_node)position;
