@@ -44,7 +44,7 @@ def each_error_has_a_sentence_and_findings_exit_1():
     equal(answer['kv']['unwritten_reads'], [0, 1])
     lines = err.strip().split('\n')
     equal(len(lines), 3, err)
-    check('op 0 (store): position 4 has no cell: n_ctx is 4' in lines[0], err)
+    check('op 0 (store): position 4 has no cell: n_ctx is 4, positions 0..3 have one' in lines[0], err)
     check('2 of rows 0..1 hold nothing' in lines[1], err)
 
 

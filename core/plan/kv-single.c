@@ -26,7 +26,7 @@ enum psc_status psc_kv_single_store(struct psc_kv_single *kv, const int32_t *pos
     for (uint32_t i = 0; i < n; i++)
         if (psc_kv_single_cell(kv, position[i]) == PSC_KV_CELLS_MAX)
             return psc_fail(reterr, PSC_ERR_TOO_BIG, "position %d has no cell: n_ctx is %u, positions 0..%u have one",
-                            position[i], kv->n_ctx, kv->cells.n);
+                            position[i], kv->n_ctx, kv->cells.n - 1);
     for (uint32_t i = 0; i < n; i++)
         psc_kv_cells_store(&kv->cells, psc_kv_single_cell(kv, position[i]), 1, position[i], token[i]);
     *ret_overrun = kv->window && n > kv->window;
