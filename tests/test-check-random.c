@@ -122,7 +122,7 @@ static struct psc_foreign as_foreign(struct psc_arena *arena, const struct psc_g
     }
     for (uint32_t b = 0; b < plan->buffer_n; b++) {
         char *name = g_strdup_printf("p%u", b);
-        buffers[foreign.buffer_n++] = (struct psc_foreign_buffer){psc_arena_strdup(arena, name), NULL,
+        buffers[foreign.buffer_n++] = (struct psc_foreign_buffer){psc_arena_strdup(arena, name), NULL, NULL,
                                                                   plan->buffers[b].bytes};
         g_free(name);
     }

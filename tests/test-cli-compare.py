@@ -92,7 +92,9 @@ def who_cannot_is_told_why():
     equal(answer['optimal']['figures']['lower_bound_bytes'], 8)
     out = good('compare', where).out
     check('cannot, see below' in out and 'pool cannot:' in out, out)
-    equal(run('compare', where, '--planners', 'pool').status, 2)
+    nobody = run('compare', where, '--planners', 'pool,naive')
+    equal(nobody.status, 2)
+    check('boxes.csv: nobody asked can plan phase 0: ' in nobody.err and ' plans graphs, ' in nobody.err, nobody.err)
     answer = contenders(where, '--planners', 'best-fit,optimal', '--capacity', '8')
     check(answer['optimal']['figures'] is not None)
     answer = run('compare', where, '--planners', 'optimal', '--capacity', '7')
@@ -197,6 +199,18 @@ def plan_files_stand_for_their_graph():
     equal(run('diff', METAL, a, '--to', 'pool').status, 2)
     bare = save({'placements': json.loads(open(a).read())['placements']}, 'bare.json')
     equal(diff(METAL, bare, status=0)['counts']['moved'], 0)
+    packed = diff(METAL, '--from', 'pool', '--to', 'best-fit')
+    equal(diff(METAL, b)['counts'], packed['counts'], 'buffers keep their names in a file')
+    equal({n['to']['buffer'] for n in diff(METAL, b)['differences']}, {'arena.metal'})
+
+
+@test
+def offsets_of_a_file_take_part():
+    solved = save('id,lower,upper,size,offset\na,0,3,4,0\nb,0,3,4,2\n', 'solved.csv')
+    answer = contenders(solved, status=1)
+    equal((len(answer['file']['findings']), answer['optimal']['figures']), (1, None))
+    equal(answer['file']['figures']['reserved_bytes'], 6)
+    check('file' not in contenders(save(BOXES, 'boxes.csv')))
 
 
 @test

@@ -45,7 +45,7 @@ static void parse(const char *text, struct parsed *ret)
             value = strchr(*word, ':');
             g_assert_nonnull(value);
             *value++ = '\0';
-            ret->buffers[f->buffer_n++] = (struct psc_foreign_buffer){*word, NULL, g_ascii_strtoull(value, NULL, 10)};
+            ret->buffers[f->buffer_n++] = (struct psc_foreign_buffer){*word, NULL, NULL, g_ascii_strtoull(value, NULL, 10)};
         }
     }
 }

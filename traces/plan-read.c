@@ -53,6 +53,7 @@ static enum psc_status read_buffer(struct psc_arena *arena, struct psc_slice v, 
     struct psc_slice id = psc_slice_find(v, "id"), bytes = psc_slice_find(v, "bytes");
     ret->id = read_id(arena, id, &nomem);
     ret->backend = psc_slice_string(arena, psc_slice_find(v, "backend"), &nomem);
+    ret->name = psc_slice_string(arena, psc_slice_find(v, "name"), &nomem);
     ret->bytes = UINT64_MAX;
     if (nomem)
         return psc_fail_nomem(reterr);

@@ -91,7 +91,8 @@ static enum psc_status add_word(struct comparing *c, const char *word, size_t n,
 static enum psc_status add_all(struct comparing *c, const struct psc_phase *phase, bool lazy, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
-    if ((c->options->plan_file || phase->plan || (phase->story && !phase->boxes)) && !lazy)
+    bool packed = phase->boxes && strcmp(phase->boxes->packed.spaces[0].by, "the file") != 0; /* when it was opened */
+    if ((c->options->plan_file || phase->plan || (phase->story && !packed)) && !lazy)
         status = add_word(c, PSC_CONTENDER_FILE, strlen(PSC_CONTENDER_FILE), false, reterr);
     for (const struct psc_planner *p = psc_planners; p->name && !status; p++)
         status = add_word(c, p->name, strlen(p->name), lazy, reterr);
@@ -323,6 +324,16 @@ static enum cli_exit run_all(struct comparing *c)
     return status;
 }
 
+static void tell_nobody(const struct comparing *c)
+{
+    struct psc_text line = {0};
+    cli_add_safe(&line, c->options->file);
+    psc_text_addf(&line, ": nobody asked can plan phase %" PRIu32 ": %s: ", c->options->phase, c->contenders[0].name);
+    cli_add_safe(&line, c->contenders[0].why);
+    fprintf(stderr, "planscope-cli: %s\n", psc_text_str(&line));
+    psc_text_release(&line);
+}
+
 /* Findings win; when nobody could plan there is nothing to compare. */
 static enum cli_exit verdict(const struct comparing *c)
 {
@@ -331,6 +342,8 @@ static enum cli_exit verdict(const struct comparing *c)
         able |= c->contenders[i].analysis != NULL;
         found |= c->contenders[i].analysis && c->contenders[i].analysis->check.finding_n;
     }
+    if (!able)
+        tell_nobody(c);
     return !able ? CLI_BAD : found ? CLI_FINDINGS : CLI_CLEAN;
 }
 

@@ -139,8 +139,8 @@ static int compare_listed(const void *a, const void *b)
 }
 
 /* A plan that was written here reads back with its own numbers: buffers stand in the order in which the file lists
- * them (in that of their first tenants when it lists only some), and one that is known by a number is called b and that
- * number. */
+ * them (in that of their first tenants when it lists only some), under the names that it gives them; one without a name
+ * that is known by a number is called b and that number. */
 static enum psc_status order_buffers(struct resolving *r, struct psc_error *reterr)
 {
     struct psc_sketch *sketch = &r->sketch;
@@ -162,6 +162,13 @@ static enum psc_status order_buffers(struct resolving *r, struct psc_error *rete
         struct psc_buffer *buffer = &sorted[i];
         now_at[order[i].at] = i;
         *buffer = made[order[i].at];
+        const char *stated = order[i].rank == PSC_NONE ? NULL : r->foreign->buffers[order[i].rank].name;
+        if (stated && *stated) {
+            buffer->name = psc_arena_strdup(sketch->arena, stated);
+            if (!buffer->name)
+                return psc_fail_nomem(reterr);
+            continue;
+        }
         if (buffer->name[strspn(buffer->name, "0123456789")])
             continue;
         size_t size = strlen(buffer->name) + 2;

@@ -216,7 +216,7 @@ enum psc_status psc_plan_lower(struct psc_arena *arena, const struct psc_graph *
  * there is the checker's question. What such a plan believes is not in the file: the tenants of a buffer are
  * taken to leave after their last reader in `order`, the one in which its planner counted lives. */
 struct psc_foreign_place { uint64_t node_id; const char *buffer; uint64_t offset; };
-struct psc_foreign_buffer { const char *id; const char *backend; /* may be NULL */ uint64_t bytes; };
+struct psc_foreign_buffer { const char *id, *backend, *name; /* the last two may be NULL */ uint64_t bytes; };
 struct psc_foreign {
     const struct psc_foreign_place *places; uint32_t place_n;
     const struct psc_foreign_buffer *buffers; uint32_t buffer_n;
