@@ -3,6 +3,7 @@
 are held, and each fault breaking its invariant."""
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
@@ -99,6 +100,14 @@ def what_the_arenas_did_is_a_story_that_the_checker_takes():
 
 
 @test
+def help_names_every_fault_of_arenas():
+    for command in 'run', 'play':
+        text = good(command, '--help').out
+        for n in range(1, 14):
+            check(re.search(r'(?m)^  a%d +\w' % n, text), command, n)
+
+
+@test
 def each_fault_breaks_its_invariant_first():
     where = chain()
     for n in (1, 4, 5, 6, 7):  # a2 and a3 need two holders: tests/test-session-arena.c
@@ -150,6 +159,10 @@ def what_does_not_go_together_is_refused():
         (('--io-cap', '5'), 'give --memory arena'),
         (ARENA + ('--planner', 'naive'), 'nothing is planned'),
         (ARENA + ('--recycled', 'poisoned'), 'nothing is planned'),
+        (ARENA + ('--slots', 'fifo'), 'nothing is planned: --slots says nothing'),
+        (ARENA + ('--in-place', 'no'), 'nothing is planned: --in-place says nothing'),
+        (ARENA + ('--fault', 'a4', '--fault', 'l1'), "nothing is planned: --fault l1 is a planner's"),
+        (ARENA + ('--fault', 'a14'), 'of arenas a1 to a13'),
         (ARENA + ('--hashes',), 'no hashes'),
         (ARENA + ('--align', '8'), 'from 16'),
         (ARENA + ('--backend', 'deferred'), 'cpu alone'),

@@ -3,6 +3,7 @@
 #include "app/cli/option-table.h"
 #include "core/candela/fault.h"
 #include "core/model/preset.h"
+#include "core/plan/arena-fault.h"
 #include "core/plan/choice.h"
 #include "core/run/faults.h"
 
@@ -16,6 +17,15 @@ static bool knows_fault(enum cli_command command, const struct psc_named_fault *
     return command == CLI_RUN || fault->plan;
 }
 
+static void add_arena_faults(struct psc_text *out, const char *title)
+{
+    psc_text_addf(out, "\n%s:\n", title);
+    for (int f = 0; f < PSC_ARENA_FAULT_N; f++) {
+        const struct psc_arena_fault_info *info = psc_arena_fault_info((enum psc_arena_fault)f);
+        psc_text_addf(out, "  %-4s %s\n", info->name, info->text);
+    }
+}
+
 static void add_faults(struct psc_text *out, enum cli_command command)
 {
     psc_text_add(out, "\nFaults (--fault):\n");
@@ -24,6 +34,8 @@ static void add_faults(struct psc_text *out, enum cli_command command)
         if (knows_fault(command, &fault))
             psc_text_addf(out, "  %-4s %s\n", fault.name, fault.text);
     }
+    if (command == CLI_RUN)
+        add_arena_faults(out, "Faults of runs on arenas (--memory arena)");
     if (command == CLI_EXPORT)
         return;
     psc_text_add(out, "\nFaults of expressions (of graphs, too, with --planner candela: b6, b7, b11, b12, b15, b16, b18 to b21):\n");
@@ -85,6 +97,8 @@ void cli_add_help(struct psc_text *out, enum cli_command command)
         add_planners(out);
         add_faults(out, command);
     }
+    if (command == CLI_PLAY)
+        add_arena_faults(out, "Faults of arenas (--fault)");
     if (takes_presets(command))
         add_presets(out);
     psc_text_add(out, command == CLI_DIFF ? "\nExit status: 0 the same, 1 they differ, 2 trouble.\n"
@@ -161,7 +175,8 @@ static enum psc_status bad_value(const struct cli_option *o, enum cli_command co
         strncat(known, *known ? ", " : "", sizeof known - strlen(known) - 1);
         strncat(known, fault.name, sizeof known - strlen(known) - 1);
     }
-    return psc_fail(reterr, PSC_ERR_USAGE, "%s: unknown fault '%.60s'; known are %s%s", o->name, value, known,
+    return psc_fail(reterr, PSC_ERR_USAGE, "%s: unknown fault '%.60s'; known are %s%s%s", o->name, value, known,
+                    command == CLI_RUN ? "; of arenas a1 to a13" : "",
                     command == CLI_EXPORT ? "" : "; of candela's rules b1 to b22 and cl1 to cl4");
 }
 

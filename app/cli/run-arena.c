@@ -2,6 +2,7 @@
 
 #include "app/cli/words.h"
 #include "core/debug/arena-track.h"
+#include "core/run/faults.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,6 +21,15 @@ enum psc_status cli_arena_request(const struct cli_options *o, struct psc_arena_
     if (o->planner || o->plan_file || o->plan.pool || c->session.recycled != PSC_RECYCLED_KEPT)
         return psc_fail(reterr, PSC_ERR_USAGE, "with --memory arena nothing is planned: --planner, --plan, --budget and --recycled say "
                         "nothing");
+    const char *of_plans = cli_given(
+        o, (const char *const[]){"--size", "--slots", "--order", "--capacity", "--in-place", "--work", "--time", NULL}, false);
+    if (of_plans)
+        return psc_fail(reterr, PSC_ERR_USAGE, "with --memory arena nothing is planned: %s says nothing", of_plans);
+    for (uint32_t i = 0; i < psc_named_fault_n(); i++) {
+        struct psc_named_fault fault = psc_named_fault(i);
+        if (fault.plan & o->plan.faults)
+            return psc_fail(reterr, PSC_ERR_USAGE, "with --memory arena nothing is planned: --fault %s is a planner's", fault.name);
+    }
     if (c->verify)
         return psc_fail(reterr, PSC_ERR_USAGE, "--verify computes a run in pools anew; with --memory arena every block that goes back "
                         "is overwritten instead");
