@@ -9,6 +9,7 @@
 #include "ui/palette.h"
 
 #define NARROW 1200 /* px under which the lists hide and the bars shorten */
+#define LEAST 980   /* px that are enough for every page once they did: 1000 with a border of the window */
 #define ROOM_SOME 1300 /* px from which the context bar has room for the plan in words */
 #define ROOM_ALL 1520  /* and for all five logits */
 
@@ -254,6 +255,17 @@ static gboolean fit_width_cb(gpointer data)
     psc_window_show_status(self);
     show_view(self);
     return G_SOURCE_REMOVE;
+}
+
+/* While all is shown it wants more than it needs once it is narrow, which it becomes only when it was made so: it says
+   at once what it can do with. The frame in which the lists still stand is cut off at the right. */
+static void psc_window_measure(GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                               int *minimum_baseline, int *natural_baseline)
+{
+    GTK_WIDGET_CLASS(psc_window_parent_class)
+        ->measure(widget, orientation, for_size, minimum, natural, minimum_baseline, natural_baseline);
+    if (orientation == GTK_ORIENTATION_HORIZONTAL && !PSC_WINDOW(widget)->narrow)
+        *minimum = MIN(*minimum, LEAST);
 }
 
 static void psc_window_size_allocate(GtkWidget *widget, int width, int height, int baseline)
@@ -541,6 +553,7 @@ static void psc_window_dispose(GObject *object)
 static void psc_window_class_init(PscWindowClass *class)
 {
     G_OBJECT_CLASS(class)->dispose = psc_window_dispose;
+    GTK_WIDGET_CLASS(class)->measure = psc_window_measure;
     GTK_WIDGET_CLASS(class)->size_allocate = psc_window_size_allocate;
     psc_window_install_actions(GTK_WIDGET_CLASS(class));
 }

@@ -476,6 +476,32 @@ static void test_usage_reaches_the_peak(void)
     psc_arena_release(&arena);
 }
 
+/* A picture that is all curve has lanes of no height: where two splits meet nothing is tinted there, only below. */
+static void test_usage_of_splits(void)
+{
+    static const int32_t gaps[] = {100, 200};
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    d->scene->gaps = gaps, d->scene->gap_n = G_N_ELEMENTS(gaps);
+    for (int mode = PSC_VIEW_ROWS; mode <= PSC_VIEW_USAGE; mode++)
+        for (int close = 0; close < 2; close++) {
+            struct psc_layout l = {0}; /* new each time: there is no fill yet when the grid is drawn */
+            struct psc_view v;
+            unsigned tinted = 0;
+            psc_view_init(&v, d->scene, 1000, 640);
+            psc_view_set_range(&v, d->scene, close ? 190 : -1, close ? 210 : 441);
+            v.mode = (enum psc_view_mode)mode, v.no_text = true;
+            lay_out(&l, d->scene, &v, NULL);
+            for (size_t i = 0; i < l.fill_n; i++) {
+                bool grid = l.fills[i].part == 110 && l.fills[i].colour == PSC_COL_STAGE_FILL;
+                g_assert_true(!grid || l.fills[i].area.y1 > l.fills[i].area.y0);
+                tinted += grid;
+            }
+            g_assert_cmpuint(tinted, >=, close ? 1 : 0);
+            psc_layout_release(&l);
+        }
+    draw_scene_free(d);
+}
+
 /* ---- findings, stories, memory ------------------------------------------------------------------- */
 
 static void test_clobber(void)
@@ -617,6 +643,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/layout/in-place-chain-has-seam-and-diamond", test_in_place_chain);
     g_test_add_func("/ui/draw/layout/heights-follow-bytes", test_heights);
     g_test_add_func("/ui/draw/layout/usage-reaches-its-peak-at-any-width", test_usage_reaches_the_peak);
+    g_test_add_func("/ui/draw/layout/usage-of-a-run-in-splits", test_usage_of_splits);
     g_test_add_func("/ui/draw/layout/clobber-stands-where-it-happens", test_clobber);
     g_test_add_func("/ui/draw/layout/a-race-reads-left-of-its-write", test_race);
     g_test_add_func("/ui/draw/layout/three-stories-are-drawn", test_stories);

@@ -118,6 +118,11 @@ class Window:
     def click(self, x, y):
         subprocess.run(['xdotool', 'mousemove', str(round(x)), str(round(y)), 'click', '1'], check=True)
 
+    def size(self):
+        out = subprocess.run(['xdotool', 'getwindowgeometry', '--shell', self.id], capture_output=True, text=True, check=True)
+        told = dict(line.split('=') for line in out.stdout.split())
+        return int(told['WIDTH']), int(told['HEIGHT'])
+
     def focus_window(self, number):
         subprocess.run(['xdotool', 'windowfocus', '--sync', number], check=True, timeout=20)
 

@@ -88,6 +88,27 @@ def stepping_by_split_stops_where_the_backend_changes():
 
 
 @suite.journey
+def a_run_in_splits_shows_its_usage_after_the_other_pages():
+    with window(SPLITS) as w:
+        w.at('Before the first op')
+        w.keys('k', 'i', 'u')
+        w.says('y = live bytes')
+        w.keys('y')
+
+
+@suite.journey
+def the_window_gets_down_to_1000_by_640_with_one_request_from_any_page():
+    for path in (METAL, CACHE, TAKEOVER):
+        for keys in ((), ('ctrl+shift+p',), ('k',)):
+            with window(path) as w:
+                w.get('push button', 'Map')
+                if keys:
+                    w.keys(*keys)
+                subprocess.run(['xdotool', 'windowsize', w.id, '1000', '640'], check=True)
+                wait('1000 x 640', lambda: w.size() == (1000, 640))
+
+
+@suite.journey
 def going_to_an_op_by_number_and_name_selects_it():
     with window(METAL) as w:
         w.at('Before the first op')

@@ -42,6 +42,8 @@ void psc_layout_grid(struct psc_layout *l, float y0, float y1)
 {
     const struct psc_frame *f = &l->frame;
     const struct psc_scene *s = l->scene;
+    if (y1 <= y0)
+        return; /* the lanes of a picture that is all curve: nothing is put there that could be told its part below */
     float right = f->data_x + f->data_w;
     int32_t from = (int32_t)floor(l->axis.lo), to = (int32_t)ceil(l->axis.hi);
     if (l->axis.op >= PSC_GRID_OP)
