@@ -12,6 +12,7 @@ struct tale {
     struct psc_value values[VALUE_N];
     struct psc_buffer buffers[BUFFER_N];
     struct psc_event events[24];
+    struct psc_queued queued[2];
     uint32_t event_n, position_n;
 };
 
@@ -44,6 +45,8 @@ static void tell_good(struct tale *t)
     for (uint32_t i = 0; i < BUFFER_N; i++)
         t->buffers[i] = (struct psc_buffer){.id = i, .name = "b", .role = PSC_ROLE_POOL, .bytes = 16};
     t->position_n = 6;
+    t->queued[0] = (struct psc_queued){.first = 2, .last = 2, .done = 3, .lane = 1};
+    t->queued[1] = (struct psc_queued){.first = 3, .last = 5, .done = 6, .lane = 1};
     tell(t, PSC_EV_FILL, -1, A, BUF_A, PSC_NONE);         /*  0 */
     tell(t, PSC_EV_FILL, -1, B, BUF_B, PSC_NONE);         /*  1 */
     tell(t, PSC_EV_ALLOC, 2, SUM, BUF_S, PSC_NONE);       /*  2 */
@@ -72,7 +75,7 @@ static enum psc_status check_tale(const struct tale *t, struct psc_error *error)
     struct psc_story story = {
         .values = t->values, .value_n = VALUE_N, .buffers = t->buffers, .buffer_n = BUFFER_N, .events = t->events,
         .event_n = t->event_n, .lanes = lanes, .lane_n = 2, .backends = backends, .backend_n = 2,
-        .position_n = t->position_n,
+        .position_n = t->position_n, .queued = t->queued, .queued_n = 2,
     };
     return psc_story_check(&story, error);
 }
@@ -127,6 +130,11 @@ static void b_rows(struct tale *t) { t->events[12].value = SUM; }
 static void b_view_of(struct tale *t) { t->values[WINDOW].of = PSC_NONE; }
 static void b_view_view(struct tale *t) { t->values[WINDOW].of = COPY, t->values[COPY].is_view = true; }
 static void b_self(struct tale *t) { t->values[COPY].of = COPY; }
+static void b_queued_lane(struct tale *t) { t->queued[0].lane = 2; }
+static void b_queued_at_once(struct tale *t) { t->queued[0].done = 2; }
+static void b_queued_beyond(struct tale *t) { t->queued[1].done = 7; }
+static void b_queued_turned(struct tale *t) { t->queued[1].first = 6, t->queued[1].last = 5; }
+static void b_queued_twice(struct tale *t) { t->queued[0].last = 3, t->queued[0].done = 4; }
 static void b_value_kind(struct tale *t) { t->values[A].kind = PSC_VALUE_KIND_N; }
 static void b_backend(struct tale *t) { t->values[A].backend = 2; }
 static void b_role(struct tale *t) { t->buffers[2].role = PSC_ROLE_N; }
@@ -164,6 +172,11 @@ static const struct rule {
     {"a-view-names-its-root", "a view names no root", b_view_of},
     {"a-root-is-no-view", "another view instead of its root", b_view_view},
     {"a-value-is-not-its-own-source", "does not exist", b_self},
+    {"queued-stretches-have-a-lane", "queued stretch 0: its lane does not exist", b_queued_lane},
+    {"what-is-queued-is-completed-later", "queued stretch 0: its positions", b_queued_at_once},
+    {"what-is-queued-is-completed-by-the-end", "queued stretch 1: its positions", b_queued_beyond},
+    {"queued-stretches-end-after-they-begin", "queued stretch 1: its positions", b_queued_turned},
+    {"queued-stretches-do-not-overlap", "queued stretch 1: it lies over", b_queued_twice},
     {"value-kinds-exist", "its kind does not exist", b_value_kind},
     {"backends-of-values-exist", "its backend does not exist", b_backend},
     {"roles-exist", "its role or backend", b_role},
@@ -247,6 +260,8 @@ static enum psc_status build(struct psc_arena *arena, struct psc_story **ret)
         psc_story_add_value(b, &t.values[i]);
     for (uint32_t i = 0; i < t.event_n; i++)
         psc_story_add_event(b, &t.events[i]);
+    psc_story_add_queued(b, &(struct psc_queued){2, 2, 3, 0});
+    psc_story_add_queued(b, &(struct psc_queued){3, 5, 6, 0});
     psc_story_set_order(b, 6, (psc_node[]){0, 1, 2, 3, 4, 5}, (psc_node[]){1, 0, 2, 3, 4, 5}, PSC_EXEC_LEVEL,
                         (uint32_t[]){0, 0, 1, 2, 3, 4}, true);
     memset(name, '?', sizeof name - 1);
@@ -269,6 +284,11 @@ static void test_builder(void)
     g_assert_null(s->values[1].name);
     g_assert_cmpuint(s->believed_order[0], ==, 1);
     g_assert_cmpuint(s->level[5], ==, 4);
+    g_assert_cmpuint(s->queued_n, ==, 2);
+    for (int32_t at = -1; at <= 6; at++) {
+        const struct psc_queued *q = psc_story_queued_at(s, at);
+        g_assert_true(q == (at < 2 || at == 6 ? NULL : &s->queued[at > 2]));
+    }
     g_assert_true(s->predicted);
     g_assert_cmpint((int)s->executor, ==, PSC_EXEC_LEVEL);
     struct psc_error error = {0};

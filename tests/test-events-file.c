@@ -19,7 +19,7 @@ static const char trace[] =
     "\"buffers\":[[0,\"b0\",0,\"pool\",1024,0],[1,\"b1\",0,\"pool\",1024,1024]],\"events\":[[\"fill\",-1,null,0,0,1,0,0,16,"
     "null,null,0,0,0,0],[\"read\",1,11,0,0,1,0,0,16,null,null,1,0,0,0],[\"write\",1,11,1,0,0,0,0,16,null,null,1,0,0,0],"
     "[\"export\",2,null,1,0,0,0,0,16,null,null,0,0,0,0]],\"executor\":\"serial\",\"lanes\":[[\"host\",null],[\"cpu\",0]],"
-    "\"positions\":2,\"predicted\":false,\"values\":[[\"fill\",null,10,0,-1,0,null,0,16,false,false],[\"node\",null,11,0,-1,0,"
+    "\"positions\":2,\"predicted\":false,\"queued\":[[1,1,1,2]],\"values\":[[\"fill\",null,10,0,-1,0,null,0,16,false,false],[\"node\",null,11,0,-1,0,"
     "null,0,16,false,true]]},\"kv\":{\"format\":\"f32\",\"layers\":2,\"row_bytes\":128,\"rows\":64,\"width\":32}},"
     "\"steps\":[{\"logits_top\":[[7,0.5],[9,0.25]],\"nodes\":[{\"dtype\":\"f32\",\"id\":11,\"n\":4,\"stats\":{\"absmean\":1.0,"
     "\"max\":null,\"mean\":0.0,\"min\":-2.0},\"stride\":1,\"values\":[0.0,null,-1.0,2.0]}],\"planscope\":{\"breaks\":[[11,0,10,"
@@ -206,6 +206,33 @@ static void is_told(gconstpointer data)
     g_free(bytes);
 }
 
+/* Events that are wrong are left out, and the reason stands in the report. */
+static void wrong_stretches_of_a_queue_are_told(void)
+{
+    static const char *const cases[][2] = {
+        {"7", "queued must be a list of stretches, not"},
+        {"[[1,1,1]]", "queued[0] must be a lane and three positions: first, last, done"},
+        {"[[1,1,1,2,3]]", "queued[0] must be"},
+        {"[[1,1,-1,2]]", "queued[0] must be"},
+        {"[[1,1,1,2],5]", "queued[1] must be"},
+        {"[[1,1,1,3]]", "queued stretch 0: its positions must be first <= last < done <= n"},
+        {"[[9,1,1,2]]", "queued stretch 0: its lane does not exist"},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        GString *text = g_string_new(trace);
+        gchar *with = g_strdup_printf("\"queued\":%s", cases[i][0]);
+        g_assert_cmpuint(g_string_replace(text, "\"queued\":[[1,1,1,2]]", with, 0), ==, 1);
+        struct psc_doc *doc = open_text(text->str, text->len);
+        g_assert_null(doc->phases[0].story);
+        g_assert_cmpuint(doc->report.n, ==, 1);
+        if (!strstr(doc->report.items[0].text, cases[i][1]))
+            g_error("\"%s\" does not say \"%s\"", doc->report.items[0].text, cases[i][1]);
+        psc_doc_free(doc);
+        g_free(with);
+        g_string_free(text, TRUE);
+    }
+}
+
 static void a_place_that_cannot_be_written_is_told(void)
 {
     struct psc_events_out *out = NULL;
@@ -294,6 +321,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &wrongs[i], is_told);
         g_free(path);
     }
+    g_test_add_func("/traces/events/wrong-stretches-of-a-queue-are-told", wrong_stretches_of_a_queue_are_told);
     g_test_add_func("/traces/events/a-place-that-cannot-be-written-is-told", a_place_that_cannot_be_written_is_told);
     g_test_add_func("/traces/events/contents-are-one-part-a-value", contents_are_one_part_a_value);
     g_test_add_func("/traces/events/out-of-memory-is-told", out_of_memory_is_told);

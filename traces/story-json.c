@@ -211,6 +211,7 @@ static void write_story(struct psc_json *j, const struct psc_graph *g, const str
     put_nodes(j, "order", g, s->order, s->position_n);
     psc_json_put_u64(j, "positions", s->position_n);
     psc_json_put_bool(j, "predicted", s->predicted);
+    psc_story_write_queued(j, s);
     put_titles(j, s);
     psc_json_key(j, "values");
     psc_json_array(j);
@@ -603,6 +604,8 @@ static enum psc_status read_frame(const struct story_reader *s, struct psc_slice
                         queues ? PSC_EXEC_QUEUES : by_level ? PSC_EXEC_LEVEL : PSC_EXEC_SERIAL,
                         by_level ? level : NULL, psc_slice_is_true(psc_slice_find(text, "predicted")));
     status = queues ? read_edges(s, text, (uint32_t)n, reterr) : PSC_OK;
+    if (status == PSC_OK)
+        status = psc_story_read_queued(s->builder, text, reterr);
     return status == PSC_OK ? read_titles(s, text, (uint32_t)n, reterr) : status;
 }
 

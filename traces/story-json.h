@@ -25,4 +25,9 @@ enum psc_status psc_story_read_frame(struct psc_arena *arena, struct psc_slice t
                                      const struct psc_event *events, size_t event_n, struct psc_story **ret,
                                      struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* story-queued.c: the key `queued`; nothing is written when nothing was queued, and the key may be missing. */
+void psc_story_write_queued(struct psc_json *j, const struct psc_story *story);
+enum psc_status psc_story_read_queued(struct psc_story_builder *builder, struct psc_slice text,
+                                      struct psc_error *reterr) PSC_MUST_CHECK;
+
 #endif

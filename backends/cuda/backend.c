@@ -243,9 +243,13 @@ enum psc_status psc_cuda_wait(struct psc_backend *b, uint64_t mark, const char *
 
 enum psc_status psc_cuda_wait_for_all(struct psc_backend *b, const char *what, struct psc_error *reterr)
 {
-    uint64_t mark = 0;
+    uint64_t mark = 0, queued = b->queued;
     enum psc_status status = b->rt->mark(b->dev, &mark, reterr);
-    return status ? status : psc_cuda_wait(b, mark, what, reterr);
+    if (status == PSC_OK)
+        status = psc_cuda_wait(b, mark, what, reterr);
+    if (status == PSC_OK)
+        b->done = queued;
+    return status;
 }
 
 /* Results of probes are fetched once a split. */
@@ -279,6 +283,11 @@ static enum psc_status synchronise(struct psc_backend *b, struct psc_error *rete
         status = psc_cuda_tell_guard(b, *b->stop_seen, reterr);
     psc_cuda_forget_calls(b, 0);
     return status;
+}
+
+static bool idle(const struct psc_backend *b)
+{
+    return b->done == b->queued;
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------ */
@@ -333,6 +342,7 @@ static enum psc_status replay(struct psc_backend *b, uint64_t recording, struct 
     if (status == PSC_OK)
         status = b->rt->play(b->dev, recording, reterr);
     b->figures.replays += status == PSC_OK;
+    b->queued++;
     b->memo.group = 0;
     b->guarded = true; /* of its launches, perhaps */
     return status;
@@ -378,7 +388,7 @@ static const char *shim_unavailable(void)
     .id = 2, .is_host = false, .fuses_decode = true, .takes = takes,            \
     .close = close_cuda, .memory = query, .alloc = alloc, .free = release, .write = psc_cuda_write,                   \
     .read = psc_cuda_read, .fill = psc_cuda_fill, .load_weight = load_weight, .launch = psc_cuda_launch,              \
-    .probe = psc_cuda_probe, .move = psc_cuda_move, .submit = submit, .synchronise = synchronise,                     \
+    .probe = psc_cuda_probe, .move = psc_cuda_move, .submit = submit, .synchronise = synchronise, .idle = idle,       \
     .enqueue_copy = psc_cuda_enqueue_copy, .await_copy = psc_cuda_await_copy, .copies_in_flight = copies_in_flight,   \
     .capture_begin = capture_begin, .capture_end = capture_end, .capture_abort = capture_abort, .replay = replay,     \
     .drop_recording = drop_recording

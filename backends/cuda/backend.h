@@ -37,7 +37,7 @@ struct psc_cuda_slab {
     uint64_t bytes;
 };
 struct psc_cuda_copy {
-    uint64_t ticket, mark;
+    uint64_t ticket, mark, after; /* after: `queued` when it was enqueued */
     struct psc_cuda_slab slab;
     uint64_t bytes;
     const struct psc_backend_api *dst_api;
@@ -96,6 +96,7 @@ struct psc_backend {
     uint64_t mark;                 /* of the call being launched: what its kernels write to `stop` */
     bool guarded;                  /* a guard was queued since the last synchronise */
     bool window, spoilt;
+    uint64_t queued, done;         /* launches, moves and plays so far, and how many of them the host has seen end */
 
     struct psc_cuda_segment ring[PSC_CUDA_SEGMENTS];
     uint32_t ring_at;

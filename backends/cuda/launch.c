@@ -111,6 +111,7 @@ static enum psc_status move_bytes(struct psc_backend *b, psc_address to, psc_add
 enum psc_status psc_cuda_move(struct psc_backend *b, psc_address to, psc_address from, uint64_t bytes, struct psc_error *reterr)
 {
     b->temp.used = 0;
+    b->queued++;
     psc_cuda_wrote(b, to, bytes);
     return move_bytes(b, to, from, bytes, reterr);
 }
@@ -453,6 +454,7 @@ enum psc_status psc_cuda_launch(struct psc_backend *b, const struct psc_call *ca
     if (status || idle)
         return status;
     b->temp.used = 0;
+    b->queued++;
     b->mark = 0;
     if (leaves_unwritten(call))
         psc_cuda_wrote(b, call->out.at, call->out.bytes);

@@ -95,7 +95,7 @@ enum psc_status psc_cuda_enqueue_copy(struct psc_backend *b, psc_address from, u
                                       const struct psc_backend_api *dst_api, struct psc_backend *dst, psc_address to,
                                       uint64_t *ret_ticket, bool *ret_issued, struct psc_error *reterr)
 {
-    struct psc_cuda_copy copy = {.ticket = b->tickets + 1, .bytes = bytes, .dst_api = dst_api, .dst = dst, .to = to};
+    struct psc_cuda_copy copy = {.ticket = b->tickets + 1, .bytes = bytes, .dst_api = dst_api, .dst = dst, .to = to, .after = b->queued};
     enum psc_status status = psc_cuda_outside(b, "a copy to another backend is enqueued", reterr);
     if (status)
         return status;
@@ -135,6 +135,8 @@ enum psc_status psc_cuda_await_copy(struct psc_backend *b, uint64_t ticket, stru
     memmove(b->copies + i, b->copies + i + 1, (b->copy_n - i - 1) * sizeof *b->copies);
     b->copy_n--;
     status = psc_cuda_wait(b, copy.mark, "a staged copy", reterr);
+    if (status == PSC_OK && copy.after > b->done)
+        b->done = copy.after;
     if (status == PSC_OK)
         status = copy.dst_api->write(copy.dst, copy.to, copy.slab.at, copy.bytes, reterr);
     give_slab(b, copy.slab); /* also when it did not arrive: the queue may still write to it */

@@ -291,6 +291,11 @@ static enum psc_status synchronise(struct psc_backend *b, struct psc_error *rete
     return status;
 }
 
+static bool idle(const struct psc_backend *b)
+{
+    return !b->n;
+}
+
 /* ---- staged copies --------------------------------------------------------------------------- */
 
 static enum psc_status enqueue_copy(struct psc_backend *b, psc_address from, uint64_t bytes,
@@ -387,6 +392,7 @@ const struct psc_backend_api psc_backend_deferred = {
     .move = move,
     .submit = submit,
     .synchronise = synchronise,
+    .idle = idle,
     .enqueue_copy = enqueue_copy,
     .await_copy = await_copy,
     .copies_in_flight = copies_in_flight,

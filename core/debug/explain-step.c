@@ -60,6 +60,32 @@ static void say_events(struct psc_text *out, const struct psc_analysis *a, uint3
         psc_text_add(out, "; ");
 }
 
+/* What a wait completes here; of what is only queued, when it is completed. */
+static void say_queue(struct psc_text *out, const struct psc_analysis *a, int32_t position)
+{
+    const struct psc_story *s = a->story;
+    const struct psc_graph *g = a->phase->graph;
+    const struct psc_queued *q = psc_story_queued_at(s, position);
+    for (uint32_t i = 0; i < s->queued_n; i++) {
+        const struct psc_queued *w = &s->queued[i];
+        if ((int64_t)w->done != position)
+            continue;
+        psc_text_addf(out, "the host has waited for %s, whose ops %u\xe2\x80\x93%u are completed; ", s->lanes[w->lane].name, w->first,
+                      w->last);
+    }
+    if (!q)
+        return;
+    psc_text_addf(out, "only enqueued on %s, ", s->lanes[q->lane].name);
+    psc_node node = q->done >= s->position_n ? PSC_NONE : s->order ? s->order[q->done] : (psc_node)q->done;
+    if (node == PSC_NONE)
+        psc_text_add(out, "completed at the end");
+    else if (g && node < g->n)
+        psc_text_addf(out, "completed before #%llu %s", (unsigned long long)g->nodes[node].id, g->nodes[node].op_name);
+    else
+        psc_text_addf(out, "completed before step %u", q->done);
+    psc_text_add(out, "; ");
+}
+
 /* "over #416 add, still needed by #429 get_rows; " for each finding whose damage is done here. */
 static void say_damage(struct psc_text *out, const struct psc_analysis *a, int32_t position)
 {
@@ -128,6 +154,7 @@ void psc_explain_position(struct psc_text *out, const struct psc_analysis *a, in
         return;
     uint32_t from = h->position_at[position + 1], to = h->position_at[position + 2];
     say_subject(out, a, position);
+    say_queue(out, a, position);
     say_events(out, a, from, to, false);
     say_damage(out, a, position);
     say_events(out, a, from, to, true);

@@ -82,6 +82,21 @@ const char *psc_value_label(const struct psc_story *story, const struct psc_grap
     return buf;
 }
 
+const struct psc_queued *psc_story_queued_at(const struct psc_story *story, int32_t position)
+{
+    uint32_t lo = 0, hi = story->queued_n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (position >= 0 && story->queued[mid].last < (uint32_t)position)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (position < 0 || lo == story->queued_n || story->queued[lo].first > (uint32_t)position)
+        return NULL;
+    return &story->queued[lo];
+}
+
 /* ---- builder ------------------------------------------------------------------------------------------ */
 
 struct psc_story_builder {
@@ -93,6 +108,8 @@ struct psc_story_builder {
     const char **backends;
     struct psc_story_arena *arenas;
     struct psc_story_alarm *alarms;
+    struct psc_queued *queued;
+    size_t queued_n, queued_cap;
     size_t arena_n, arena_cap, alarm_n, alarm_cap;
     size_t value_n, value_cap, buffer_n, buffer_cap, event_n, event_cap, lane_n, lane_cap, backend_n, backend_cap;
     psc_node *order, *believed_order; /* in the arena */
@@ -121,6 +138,7 @@ void psc_story_builder_free(struct psc_story_builder *b)
     psc_free(b->backends);
     psc_free(b->arenas);
     psc_free(b->alarms);
+    psc_free(b->queued);
     psc_free(b);
 }
 
@@ -242,6 +260,12 @@ void psc_story_set_titles(struct psc_story_builder *b, const char *const *titles
         b->titles[p] = keep(b, titles[p] ? titles[p] : "");
 }
 
+void psc_story_add_queued(struct psc_story_builder *b, const struct psc_queued *queued)
+{
+    if (room(b, &b->queued, b->queued_n, &b->queued_cap, sizeof *b->queued))
+        b->queued[b->queued_n++] = *queued;
+}
+
 void psc_story_add_arena(struct psc_story_builder *b, const struct psc_story_arena *arena)
 {
     if (!room(b, &b->arenas, b->arena_n, &b->arena_cap, sizeof *b->arenas))
@@ -327,6 +351,9 @@ static struct psc_story *settle_story(const struct psc_story_builder *b, struct 
     if (b->edges)
         s->edges = settle(arena, b->edges, b->edge_n, sizeof *b->edges, &failed);
     s->edge_n = b->edge_n;
+    if (b->queued_n)
+        s->queued = settle(arena, b->queued, b->queued_n, sizeof *b->queued, &failed);
+    s->queued_n = (uint32_t)b->queued_n;
     const char **titles = b->titles ? settle(arena, b->titles, n, sizeof *b->titles, &failed) : NULL;
     for (size_t p = 0; titles && p < n; p++)
         titles[p] = settle_text(arena, titles[p], &failed);

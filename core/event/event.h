@@ -153,6 +153,14 @@ struct psc_lane {
 /* Position `from` is over before position `to` begins. */
 struct psc_edge { uint32_t from, to; };
 
+/* What was only enqueued (recorded runs on backends that queue): the kernels of `lane` at positions first .. last were given
+ * to its queue there, and the host saw them completed before position `done` began; n: at the end. Until then their values
+ * are pending. Kernels that took effect at once stand in no stretch. For the picture and for words: a queue keeps the order
+ * of its commands, so the checker's verdict does not depend on it.
+ *
+ *     #12 and #13 on cuda, copied to the cpu, #14 on the cpu waits for the copy:   {lane cuda, 12, 13, done 14} */
+struct psc_queued { uint32_t first, last, done; uint16_t lane; };
+
 struct psc_story {
     const struct psc_value *values;
     const struct psc_buffer *buffers;
@@ -166,6 +174,8 @@ struct psc_story {
     const uint32_t *level;          /* level of each position, level executor only, else NULL */
     const struct psc_edge *edges;   /* what orders the positions, queues only, else NULL */
     uint32_t edge_n;
+    const struct psc_queued *queued; /* by `first`, none over another; NULL: nothing was queued, or nobody knows */
+    uint32_t queued_n;
     const char *const *titles;      /* what each position does [position_n], for stories without a graph; or NULL */
     const struct psc_story_arena *arenas; /* of a run on arenas, else NULL */
     const struct psc_story_alarm *alarms; /* by `after` */
@@ -194,12 +204,16 @@ void psc_story_set_order(struct psc_story_builder *b, uint32_t position_n, const
 /* Copied, too; after psc_story_set_order. titles: one for each position. */
 void psc_story_set_edges(struct psc_story_builder *b, const struct psc_edge *edges, uint32_t edge_n);
 void psc_story_set_titles(struct psc_story_builder *b, const char *const *titles);
+void psc_story_add_queued(struct psc_story_builder *b, const struct psc_queued *queued);
 void psc_story_add_arena(struct psc_story_builder *b, const struct psc_story_arena *arena);
 void psc_story_add_alarm(struct psc_story_builder *b, const struct psc_story_alarm *alarm);
 enum psc_status psc_story_builder_finish(struct psc_story_builder *b, struct psc_arena *arena,
                                          struct psc_story **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* An event with every index PSC_NONE and all else 0: fill in what the kind needs. */
 struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position);
+
+/* The stretch in which what runs at a position was queued; NULL: none. O(log stretches). */
+const struct psc_queued *psc_story_queued_at(const struct psc_story *story, int32_t position);
 
 /* A value's name for people: its name, else "#124 ffn_up" from the graph (which may be NULL). */
 const char *psc_value_label(const struct psc_story *story, const struct psc_graph *g, uint32_t value,

@@ -71,6 +71,23 @@ static enum psc_status check_edges(const struct walk *w)
     return PSC_OK;
 }
 
+static enum psc_status check_queued(const struct walk *w)
+{
+    for (uint32_t i = 0; i < w->s->queued_n; i++) {
+        const struct psc_queued *q = &w->s->queued[i];
+        const char *rule = NULL;
+        if (q->lane >= w->s->lane_n)
+            rule = "its lane does not exist";
+        else if (q->first > q->last || q->last >= q->done || q->done > w->s->position_n)
+            rule = "its positions must be first <= last < done <= n";
+        else if (i && q->first <= w->s->queued[i - 1].last)
+            rule = "it lies over the stretch before it";
+        if (rule)
+            return psc_fail(w->reterr, PSC_ERR_ORDER, "queued stretch %u: %s", i, rule);
+    }
+    return PSC_OK;
+}
+
 static enum psc_status check_values(const struct walk *w)
 {
     const struct psc_story *s = w->s;
@@ -206,6 +223,8 @@ enum psc_status psc_story_check(const struct psc_story *story, struct psc_error 
     enum psc_status status = check_values(&w);
     if (status == PSC_OK)
         status = check_edges(&w);
+    if (status == PSC_OK)
+        status = check_queued(&w);
     for (uint32_t i = 0; i < story->event_n && status == PSC_OK; i++) {
         const struct psc_event *e = &story->events[i];
         const char *rule = check_references(story, i);

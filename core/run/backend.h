@@ -148,6 +148,9 @@ struct psc_backend_api {
     enum psc_status (*submit)(struct psc_backend *b, struct psc_error *reterr);
     /* submit, then wait for all of it, at most config.timeout_ms (an error that names the time). */
     enum psc_status (*synchronise)(struct psc_backend *b, struct psc_error *reterr);
+    /* Whether the host has seen all that was launched and moved take effect. Asks nothing of the device. NULL: commands
+     * take effect at once. */
+    bool (*idle)(const struct psc_backend *b);
 
     /* ---- staged copies to another backend: enqueue, then wait at first use. The source backend does it. */
     /* Copies into `to` of backend `dst`. *ret_issued false: declined, nothing was done; the scheduler then makes a blocking

@@ -83,6 +83,31 @@ void psc_launch_enqueued(struct psc_launch *l, uint32_t transfer)
     tell_at(l, event, t->to, t->bytes, t->to_pool);
 }
 
+static void tell_completed(struct psc_launch *l, uint32_t pool, uint32_t before, uint32_t at)
+{
+    const struct psc_pool *p = &l->s->pools[pool];
+    if (p->api->idle(p->backend)) {
+        l->pending &= ~((uint64_t)1 << pool);
+        before = at;
+    }
+    if (before)
+        l->sink->completed(l->sink->ctx, pool, before, at);
+}
+
+void psc_launch_look(struct psc_launch *l, uint32_t at)
+{
+    for (uint32_t k = 0; k < 64 && l->pending >> k; k++)
+        if (l->pending >> k & 1)
+            tell_completed(l, k, 0, at);
+}
+
+void psc_launch_awaited(struct psc_launch *l, uint32_t transfer, uint32_t at)
+{
+    const struct psc_transfer *t = &l->program->transfers[transfer];
+    if (t->from_pool < 64 && l->pending >> t->from_pool & 1)
+        tell_completed(l, t->from_pool, (uint32_t)t->enqueue, at);
+}
+
 void psc_launch_end(struct psc_launch *l)
 {
     const struct psc_graph *graph = l->program->graph;
@@ -260,6 +285,8 @@ enum psc_status psc_launch_job(struct psc_launch *l, const struct psc_job *job, 
     enum psc_status status = PSC_OK;
     if (l->tells && how & PSC_LAUNCH_TELL)
         tell_job(l, job);
+    if (sink && sink->completed && pool->api->idle && job->pool < 64 && (job->kind == PSC_JOB_CALL || job->kind == PSC_JOB_MOVE))
+        l->pending |= (uint64_t)1 << job->pool;
     if (!runs)
         return PSC_OK;
     if (!sink)

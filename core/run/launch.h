@@ -20,6 +20,7 @@ struct psc_launch {
     struct psc_program *program;
     const struct psc_sink *sink;  /* NULL: nobody listens */
     bool tells;                   /* events or rows are wanted */
+    uint64_t pending;             /* pools that may have kernels in their queue (bit k: pool k; pools from 64 on are not told) */
     uint32_t event_n;
 };
 enum { PSC_LAUNCH_RUN = 1, PSC_LAUNCH_TELL = 2 };
@@ -32,6 +33,10 @@ void psc_launch_enqueued(struct psc_launch *l, uint32_t transfer);
  * scheduler's. */
 enum psc_status psc_launch_job(struct psc_launch *l, const struct psc_job *job, unsigned how,
                                struct psc_error *reterr) PSC_MUST_CHECK;
+/* Position `at` is about to begin: tells of the queues that have become empty since kernels went into them. */
+void psc_launch_look(struct psc_launch *l, uint32_t at);
+/* The copy has been waited for before `at`: what stood before it in its source's queue has taken effect, too. */
+void psc_launch_awaited(struct psc_launch *l, uint32_t transfer, uint32_t at);
 /* Export events of the graph's outputs. */
 void psc_launch_end(struct psc_launch *l);
 

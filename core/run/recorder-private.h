@@ -103,6 +103,8 @@ struct psc_told { /* bytes that the host put into an input */
     uint64_t n;
 };
 
+struct psc_rec_completed { uint32_t backend, before, at; }; /* as the sink was told */
+
 #define PSC_REC_BACKENDS_MAX 16u
 /* The phase that is going on. */
 struct psc_rec_phase {
@@ -138,6 +140,8 @@ struct psc_recorder {
 
     struct psc_event *events;          /* owned: of this step */
     size_t event_n, event_cap;
+    struct psc_rec_completed *completed; /* owned: of this step, in time */
+    size_t completed_n, completed_cap;
     struct psc_kv_rows *rows;          /* owned: of this step */
     size_t row_n, row_cap;
     struct psc_told *tolds;            /* owned */

@@ -238,6 +238,40 @@ static void add_rooms(struct psc_story_builder *builder, const struct psc_story 
     psc_story_set_order(builder, planned->position_n, NULL, planned->believed_order, PSC_EXEC_SERIAL, NULL, false);
 }
 
+/* Stretches of what was written by kernels in a queue. Of a backend that takes effect at once nothing was told; what nobody
+ * saw completed (a run that failed) counts as queued to the end. */
+static void add_queued(struct telling *t, const struct psc_recorder *r)
+{
+    const struct psc_graph *graph = r->phase.graph;
+    size_t seen[PSC_REC_BACKENDS_MAX] = {0};
+    bool queues[PSC_REC_BACKENDS_MAX] = {false};
+    struct psc_queued open = {.done = 0};
+    for (size_t i = 0; i < r->completed_n; i++)
+        queues[r->completed[i].backend] = true;
+    for (size_t i = 0; i < r->event_n; i++) {
+        const struct psc_event *e = &r->events[i];
+        bool writes = e->kind == PSC_EV_WRITE || e->kind == PSC_EV_ROWS_WRITE;
+        uint32_t b = writes && e->node < graph->n ? session_backend(r, graph->nodes[e->node].backend) : PSC_NONE;
+        if (b == PSC_NONE || !queues[b])
+            continue;
+        while (seen[b] < r->completed_n && (r->completed[seen[b]].backend != b || r->completed[seen[b]].before <= e->node))
+            seen[b]++;
+        struct psc_queued q = {e->node, e->node, seen[b] < r->completed_n ? r->completed[seen[b]].at : graph->n,
+                               (uint16_t)(graph->nodes[e->node].backend + 1)};
+        if (q.done <= q.last)
+            continue;
+        if (open.done && open.lane == q.lane && open.done == q.done) {
+            open.last = q.last;
+            continue;
+        }
+        if (open.done)
+            psc_story_add_queued(t->builder, &open);
+        open = q;
+    }
+    if (open.done)
+        psc_story_add_queued(t->builder, &open);
+}
+
 /* The executions that follow do not fill again: every input must still be there when they begin. */
 static void read_again(struct telling *t, const struct psc_recorder *r)
 {
@@ -269,6 +303,7 @@ static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *aren
         add_rooms(t.builder, planned, &r->phase);
         for (size_t i = 0; i < r->event_n; i++)
             tell(&t, graph, &r->events[i]);
+        add_queued(&t, r);
         if (r->options.reruns)
             read_again(&t, r);
         status = psc_story_builder_finish(t.builder, arena, ret, reterr);

@@ -167,7 +167,7 @@ static enum psc_status begin_cb(void *ctx, struct psc_session *session, uint32_t
         return status;
     r->session = session;
     r->step = step;
-    r->event_n = r->row_n = 0;
+    r->event_n = r->row_n = r->completed_n = 0;
     r->failed = r->looked_at_inputs = false;
     r->pending = (struct psc_step){.text = ""};
     r->raw = (struct psc_rec_raw){0};
@@ -202,6 +202,17 @@ static void rows_cb(void *ctx, const struct psc_kv_access *access)
     struct psc_recorder *r = ctx;
     if (r->has_phase && (r->options.events || r->options.hashes) && !r->failed)
         psc_rec_rows(r, access);
+}
+
+static void completed_cb(void *ctx, uint32_t backend, uint32_t before, uint32_t at)
+{
+    struct psc_recorder *r = ctx;
+    if (!r->has_phase || !r->options.events || r->failed)
+        return;
+    if (psc_grow(&r->completed, r->completed_n + 1, &r->completed_cap, sizeof *r->completed))
+        r->completed[r->completed_n++] = (struct psc_rec_completed){backend, before, at};
+    else
+        r->failed = true;
 }
 
 static enum psc_status before_cb(void *ctx, const struct psc_backend_api *api, struct psc_backend *b,
@@ -285,7 +296,7 @@ enum psc_status psc_recorder_new(const struct psc_recorder_options *options, str
     if (!r)
         return psc_fail_nomem(reterr);
     r->options = *options;
-    r->sink = (struct psc_sink){r, begin_cb, event_cb, rows_cb, before_cb, after_cb, split_end_cb, end_cb};
+    r->sink = (struct psc_sink){r, begin_cb, event_cb, rows_cb, before_cb, after_cb, split_end_cb, end_cb, completed_cb};
     enum psc_status status = new_doc(r, reterr);
     if (status == PSC_OK)
         *ret = r;
@@ -307,6 +318,7 @@ void psc_recorder_free(struct psc_recorder *r)
     psc_free(r->written_n);
     psc_free(r->tolds);
     psc_free(r->events);
+    psc_free(r->completed);
     psc_free(r->rows);
     psc_free(r->mismatches);
     psc_free(r->owns);

@@ -77,14 +77,24 @@ static enum psc_status end_cb(void *ctx, enum psc_status ended, struct psc_error
     return to ? to->end(to->ctx, ended, reterr) : PSC_OK;
 }
 
+static void completed_cb(void *ctx, uint32_t backend, uint32_t before, uint32_t at)
+{
+    struct psc_runner *r = ctx;
+    const struct psc_sink *to = psc_recorder_sink(r->recorder);
+    to->completed(to->ctx, backend, before, at);
+}
+
 static void make_sink(struct psc_runner *r)
 {
     const struct psc_recorder_options *o = &r->request->record;
-    r->sink = (struct psc_sink){r, begin_cb, NULL, NULL, before_cb, after_cb, split_end_cb, end_cb};
+    r->sink = (struct psc_sink){.ctx = r, .begin = begin_cb, .before = before_cb, .after = after_cb,
+                                .split_end = split_end_cb, .end = end_cb};
     if (r->recorder && (o->events || o->values || o->hashes || o->contents))
         r->sink.event = event_cb;
     if (r->recorder && (o->events || o->hashes))
         r->sink.rows = rows_cb;
+    if (r->recorder && o->events)
+        r->sink.completed = completed_cb;
     if (r->request->session.replay && !(r->recorder && (o->values || o->hashes || o->contents)))
         r->sink.before = NULL, r->sink.after = NULL, r->sink.split_end = NULL; /* nobody looks at values: splits may be replayed */
     r->listens = r->recorder || r->request->cancelled || r->request->progress;

@@ -109,10 +109,14 @@ static enum psc_status enqueue_copies(struct run *r, const struct psc_stretch *s
     return PSC_OK;
 }
 
-static enum psc_status await(struct run *r, uint32_t transfer, bool at_use, struct psc_error *reterr)
+/* at: the position that waits, PSC_NONE: the split, before its first node. */
+static enum psc_status await(struct run *r, uint32_t transfer, uint32_t at, struct psc_error *reterr)
 {
-    enum psc_status status = psc_copy_await(&r->copying, transfer, at_use, reterr);
-    return status ? copy_failed(r, transfer, status, reterr) : PSC_OK;
+    enum psc_status status = psc_copy_await(&r->copying, transfer, at != PSC_NONE, reterr);
+    if (status)
+        return copy_failed(r, transfer, status, reterr);
+    psc_launch_awaited(&r->launch, transfer, at != PSC_NONE ? at : (uint32_t)r->program->transfers[transfer].enqueue);
+    return PSC_OK;
 }
 
 static enum psc_status misplaced(const struct run *r, const struct psc_job *job, struct psc_error *reterr)
@@ -127,9 +131,10 @@ static enum psc_status run_job(struct run *r, const struct psc_job *job, unsigne
 {
     enum psc_status status = PSC_OK;
     for (uint32_t k = 0; waits && !status && k < job->wait_n; k++)
-        status = await(r, r->program->waits[job->wait_at + k], true, reterr);
+        status = await(r, r->program->waits[job->wait_at + k], job->node, reterr);
     if (status)
         return status;
+    psc_launch_look(&r->launch, job->node);
     if (job->out_pool != job->pool && (job->kind == PSC_JOB_CALL || job->kind == PSC_JOB_MOVE))
         return misplaced(r, job, reterr);
     status = psc_launch_job(&r->launch, job, how, reterr);
@@ -150,7 +155,7 @@ static enum psc_status await_all(struct run *r, const struct psc_stretch *stretc
 {
     enum psc_status status = PSC_OK;
     for (uint32_t k = stretch->transfer_at; !status && k < stretch->transfer_at + stretch->transfer_n; k++)
-        status = await(r, k, false, reterr);
+        status = await(r, k, PSC_NONE, reterr);
     return status;
 }
 
@@ -228,6 +233,8 @@ static enum psc_status run_stretch(struct run *r, uint32_t at, struct psc_error 
     if (at && r->program->stretches[at - 1].pool != stretch->pool)
         status = retire(r, &r->program->stretches[at - 1], reterr);
     if (!status)
+        psc_launch_look(&r->launch, stretch->split->first);
+    if (!status)
         status = enqueue_copies(r, stretch, reterr);
     if (!status)
         status = run_nodes(r, at, reterr);
@@ -280,10 +287,12 @@ static enum psc_status run_all(struct run *r, struct psc_error *reterr)
         status = psc_copy_drain(&r->copying, reterr);
     if (!status)
         status = synchronise(r->s, reterr);
-    if (status)
+    if (status) {
         abandon(r);
-    else
+    } else {
+        psc_launch_look(&r->launch, r->program->graph->n);
         psc_launch_end(&r->launch);
+    }
     r->s->counters.skipped_dead += r->program->dead_n;
     return status;
 }

@@ -49,6 +49,9 @@ struct psc_sink {
     enum psc_status (*split_end)(void *ctx, const struct psc_split *split, struct psc_error *reterr);
     /* All is synchronised: results of probes are there. status says how it ended. Always called when begin went well. */
     enum psc_status (*end)(void *ctx, enum psc_status status, struct psc_error *reterr);
+    /* What was launched on that backend of the session at positions below `before` has taken effect, and the host knows it
+     * when position `at` begins (the graph's n: at the end). Only of backends that queue (psc_backend_api.idle). */
+    void (*completed)(void *ctx, uint32_t backend, uint32_t before, uint32_t at);
 };
 
 #endif
