@@ -158,7 +158,7 @@ class Shadow:
         for i in graph.ids:
             self._place(i)
         self.cells = {}      # (backend, buffer) -> {byte: the value that lies there}
-        self.staged = set()  # (value, backend)
+        self.staged = {}     # (value, backend) -> {byte of the value's place: who wrote the wrong one that was copied}
 
     # ---- where everything lies
 
@@ -215,10 +215,18 @@ class Shadow:
 
     def _read(self, i, reader, lo=None, hi=None):
         owner, room, a, z = self.home[i]
-        cells = self.cells.setdefault(room, {})
+        cells, wrong = self.cells.setdefault(room, {}), {}
         for k in range(a if lo is None else lo, z if hi is None else hi):
             if cells.get(k, NOBODY) != owner:
-                self._note('read', owner, cells.get(k, NOBODY), reader)
+                wrong[k] = cells.get(k, NOBODY)
+                self._note('read', owner, wrong[k], reader)
+        return wrong
+
+    def _read_copy(self, i, reader, lo, hi):
+        """a copy of wrong bytes is wrong for each of its readers"""
+        for k, writer in self.staged.get((i, self.g.lane[reader]), {}).items():
+            if lo <= k < hi:
+                self._note('read', self.home[i][0], writer, reader)
 
     def _note(self, *what):
         if what not in self.found:
@@ -262,8 +270,7 @@ class Shadow:
                 continue
             for s in g.src(i):
                 if self._crosses(s, i) and (s, g.lane[i]) not in self.staged:
-                    self.staged.add((s, g.lane[i]))
-                    self._read(s, i)
+                    self.staged[(s, g.lane[i])] = self._read(s, i)
 
     def _stage_made(self, level, now):
         """levels: a copy is queued when the storage is made, and over before the next level"""
@@ -271,8 +278,7 @@ class Shadow:
         for i in g.ids:
             for s in g.src(i) if self.runs(i) or g.op(i) == 'kvcache_store' else ():
                 if self._crosses(s, i) and (s, g.lane[i]) not in self.staged and level[self.home[s][0]] == now:
-                    self.staged.add((s, g.lane[i]))
-                    self._read(s, i)
+                    self.staged[(s, g.lane[i])] = self._read(s, i)
 
     def _own_operands(self, i):
         """an op over its own operands"""
@@ -311,10 +317,13 @@ class Shadow:
         g = self.g
         if g.op(i) == 'kvcache_store' or (self.runs(i) and not g.is_kv(i)):
             for k, s in enumerate(g.src(i)):
-                if self.home[s] is None or self._crosses(s, i):
+                if self.home[s] is None:
                     continue
                 room, lo, hi = self._span(i, k)
-                self._read(s, i, lo, hi)
+                if self._crosses(s, i):
+                    self._read_copy(s, i, lo, hi)
+                else:
+                    self._read(s, i, lo, hi)
         if self.runs(i):
             self._own_operands(i)
             self._write(i)
