@@ -461,6 +461,13 @@ def a_capacity_that_is_too_small_is_refused():
 
 
 @test
+def a_csv_of_other_columns_is_told_which_it_needs():
+    answer = run('plan', save('buffer,start,end,bytes\na,0,3,4\n', 'other.csv'))
+    equal(answer.status, 2)
+    check('other.csv:1:1: no list of boxes: its first line must name the columns id, lower, upper and size' in answer.err, answer.err)
+
+
+@test
 def boxes_are_written_with_their_offsets_and_checked_again():
     out = path('packed.csv')
     good('export', save(BOXES), '--format', 'minimalloc', '--planner', 'best-fit', '-o', out)

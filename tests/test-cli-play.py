@@ -131,6 +131,10 @@ def the_cache_of_a_run_is_dumped_and_looked_at():
     equal([r['k']['values'] for r in plain['layers']], [8, 8, 8])
     text = good('kv', folder).out
     check('8 rows written, 25.0 % of n_ctx; the last is row 7' in text and 'No findings.' in text, text)
+    one = path('one-row')
+    good('run', '--preset', 'tiny-qwen2', '--tokens', '5', '-n', '0', '--n-ctx', '32', '--kv-dump', one)
+    check('\n1 row written, 3.1 % of n_ctx; the last is row 0\n' in good('kv', one).out)
+    check('\n1 row that holds anything, ' in good('kv', one, '--tag', 'prefill', '--n-ctx', '32').out)
     with open(os.path.join(folder, 'kv1v_decode.f32'), 'r+b') as f:
         f.seek(3 * 32 * 4 + 8)
         f.write(b'\0\0\xc0\x7f')

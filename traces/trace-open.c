@@ -225,6 +225,15 @@ static enum psc_status load_lazy(struct psc_doc *doc, const char *bytes, size_t 
     return psc_lazy_file_load(doc, NULL, bytes, n, reterr);
 }
 
+/* Called .csv, and a line of columns: what is none of MiniMalloc's is told so, not that it is no trace. */
+static bool is_csv(const char *name, const char *bytes, size_t n)
+{
+    size_t m = strlen(name);
+    const char *end = memchr(bytes, '\n', n);
+    size_t line = end ? (size_t)(end - bytes) : n;
+    return m > 4 && !strcmp(name + m - 4, ".csv") && line && *bytes != '{' && memchr(bytes, ',', line);
+}
+
 /* Takes the source over. */
 static enum psc_status open_source(struct psc_source source, const char *path, const char *name,
                                    const struct psc_open_options *options, struct psc_report *report,
@@ -242,6 +251,13 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
         return open_whole(load_lazy, source, path, name, report, ret, reterr);
     if (psc_minimalloc_is(source.s, source.n))
         return open_whole(psc_minimalloc_load, source, path, name, report, ret, reterr);
+    if (is_csv(name, source.s, source.n)) {
+        psc_source_release(&source);
+        (void)psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0, "no list of boxes: its first line must name the columns id, lower, upper "
+                          "and size");
+        prefix(name, PSC_ERR_PARSE, reterr);
+        return PSC_ERR_PARSE;
+    }
     struct psc_trace *t = psc_alloc0(1, sizeof *t);
     struct psc_doc *doc = psc_doc_new();
     char *copy = psc_strdup(name);

@@ -137,7 +137,9 @@ static void add_head(struct psc_text *out, const struct psc_kv_dump *dump, const
         psc_text_add(out, "\n");
     }
     cli_add_number(out, report->written_n);
-    psc_text_add(out, report->told ? " rows written, " : " rows that hold anything, ");
+    bool one = report->written_n == 1;
+    psc_text_add(out, one ? " row " : " rows ");
+    psc_text_add(out, report->told ? "written, " : one ? "that holds anything, " : "that hold anything, ");
     psc_text_addf(out, "%.1f %% of n_ctx", 100.0 * report->written_n / image->rows);
     if (report->used_n)
         psc_text_addf(out, "; the last is row %" PRIu32, report->used_n - 1);
