@@ -120,7 +120,8 @@ static void test_as_planned(void)
         g_assert_cmpuint(c->diff_n, ==, 0);
         for (uint32_t b = 0; b < r.planned.story->buffer_n; b++)
             g_assert_cmpuint(c->buffer_of[b], ==, r.record.number[b]);
-        psc_explain_comparison(&text, c);
+        psc_explain_comparison(&text, NULL, c);
+        g_assert_cmpuint(c->behind_n, ==, 0);
         g_assert_true(g_str_has_prefix(psc_text_str(&text), "It happened as planned: "));
         psc_text_release(&text);
         pairs += c->pair_n;
@@ -295,11 +296,43 @@ static void test_sentences(void)
     psc_explain_story_diff(&text, p.graph, p.story, &r.story, &c->diffs[0]);
     g_assert_cmpstr(psc_text_str(&text), ==, "#1 a wrote in b1 [0x0, +20 B), planned was b1 [0x0, +16 B).");
     psc_text_clear(&text);
-    psc_explain_comparison(&text, c);
+    psc_explain_comparison(&text, p.graph, c);
     g_assert_nonnull(strstr(psc_text_str(&text), "1 difference between plan and record"));
     g_assert_nonnull(strstr(psc_text_str(&text), "1 at other bytes."));
     psc_text_release(&text);
     psc_arena_release(&arena);
+    planned_release(&p);
+}
+
+/* A run that stopped: what would have come behind is told as that, and is no difference of what did happen. */
+static void test_stopped(void)
+{
+    struct planned p = planned_new("x: input 4\na: silu 4 x\nb: add 4 a x\nc: silu 4 b\nd: silu 4 c\nout d", NULL);
+    static const char *const said[2] = {
+        "The record ends at #2 b, with 4 events of the plan still to come. All up to there happened as planned: 6 fills, reads and writes, each at its bytes and in its order.",
+        "The record ends at #2 b, with 4 events of the plan still to come. Up to there 1 difference between plan and record, 6 events compared: 1 at other bytes.",
+    };
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct psc_arena arena = {0};
+        struct psc_text text = {0};
+        uint64_t seed = 1;
+        struct record r = record_of(&arena, p.story, &seed);
+        uint32_t n = 0;
+        for (uint32_t e = 0; e < r.story.event_n; e++) {
+            struct psc_event event = r.events[e];
+            if (event.kind == PSC_EV_WRITE && event.node == 1)
+                event.hi += wrong ? 4 : 0;
+            if (event.node == PSC_NONE ? event.kind == PSC_EV_FILL : event.node < 3)
+                r.events[n++] = event;
+        }
+        r.story.event_n = n;
+        struct psc_story_comparison *c = compare(&arena, p.story, &r);
+        g_assert_cmpuint(c->last, ==, 2);
+        psc_explain_comparison(&text, p.graph, c);
+        g_assert_cmpstr(psc_text_str(&text), ==, said[wrong]);
+        psc_text_release(&text);
+        psc_arena_release(&arena);
+    }
     planned_release(&p);
 }
 
@@ -330,6 +363,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/debug/compare-stories/a-faithful-record-has-no-difference", test_as_planned);
     g_test_add_func("/core/debug/compare-stories/swapped-buffers-are-found-in-each-access", test_swapped);
     g_test_add_func("/core/debug/compare-stories/other-bytes-are-found", test_other_bytes);
+    g_test_add_func("/core/debug/compare-stories/a-record-that-ends-early", test_stopped);
     g_test_add_func("/core/debug/compare-stories/what-is-missing-and-what-was-not-planned", test_missing_and_extra);
     g_test_add_func("/core/debug/compare-stories/the-node-that-moved-is-named", test_order);
     g_test_add_func("/core/debug/compare-stories/kinds-that-were-not-recorded-are-left-out", test_kinds);

@@ -46,7 +46,7 @@ static void say_words(PscStorySwitch *self)
     else if (c && psc_workspace_story(self->ws) == PSC_STORY_BOTH)
         psc_text_add(&text, "dashed: planned here   \xe2\x89\xa0: the run did otherwise   ");
     if (!reason && c)
-        psc_explain_comparison(&text, c);
+        psc_explain_comparison(&text, psc_workspace_study(self->ws)->graph, c);
     if (!reason)
         say_limits(self, &text);
     gtk_label_set_text(GTK_LABEL(self->words), psc_text_str(&text));

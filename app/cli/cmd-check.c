@@ -254,7 +254,7 @@ static void add_comparison(struct psc_text *out, const struct psc_analysis *a)
     struct psc_text text = {0};
     if (!c)
         return;
-    psc_explain_comparison(&text, c);
+    psc_explain_comparison(&text, a->phase->graph, c);
     psc_text_add(out, "  ");
     cli_add_safe(out, psc_text_str(&text));
     psc_text_add(out, "\n");

@@ -274,6 +274,28 @@ static int by_position(const void *x, const void *y)
     return a->kind < b->kind ? -1 : a->kind > b->kind;
 }
 
+/* How far the record comes: a run that a fault stopped misses all that was planned behind its last op. */
+static void find_end(const struct making *m, struct psc_story_comparison *c)
+{
+    int32_t end = -1;
+    bool op_behind = false;
+    c->last = PSC_NONE;
+    for (uint32_t i = 0; i < m->planned->event_n; i++) {
+        const struct psc_event *e = &m->planned->events[i];
+        if (m->match[i] == PSC_NONE || e->node == PSC_NONE || e->kind == PSC_EV_FILL || e->position < end)
+            continue;
+        end = e->position, c->last = e->node;
+    }
+    for (uint32_t i = 0; c->last != PSC_NONE && i < c->diff_n; i++) {
+        if (c->diffs[i].kind != PSC_DIFF_MISSING || c->diffs[i].position <= end)
+            continue;
+        c->behind_n++;
+        op_behind |= c->diffs[i].node != PSC_NONE;
+    }
+    if (!op_behind)
+        c->behind_n = 0; /* only the host's own, at the end: no op is missing */
+}
+
 static bool make_result(struct making *m, struct psc_arena *arena, struct psc_story_comparison **ret)
 {
     struct psc_story_comparison *c = psc_arena_alloc0(arena, 1, sizeof *c);
@@ -293,6 +315,7 @@ static bool make_result(struct making *m, struct psc_arena *arena, struct psc_st
         if (diffs[i].recorded != PSC_NONE)
             diff_at[diffs[i].recorded] = i;
     }
+    find_end(m, c);
     *ret = c;
     return true;
 }

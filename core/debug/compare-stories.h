@@ -41,6 +41,8 @@ struct psc_story_comparison {
     uint32_t diff_n;
     uint32_t count[PSC_DIFF_N];
     uint32_t pair_n;            /* events that both have */
+    psc_node last;              /* op of the last event that both have, in the order of the plan; PSC_NONE: no op has one */
+    uint32_t behind_n;          /* of the missing: planned after that op. 0 when the record reaches the last planned op */
     uint32_t kinds;             /* bits 1 << enum psc_event_kind: compared */
     const uint32_t *buffer_of;  /* [planned->buffer_n] the recorded buffer of the same backend and name, or PSC_NONE */
     const uint32_t *diff_at;    /* [recorded->event_n] index of the difference that a recorded event shows, or PSC_NONE */
@@ -51,8 +53,9 @@ enum psc_status psc_compare_stories(struct psc_arena *arena, const struct psc_st
 /* "#12 mul wrote b5 [0x0, +64 B) instead of b4 [0x0, +64 B)." graph may be NULL. */
 void psc_explain_story_diff(struct psc_text *out, const struct psc_graph *graph, const struct psc_story *planned,
                             const struct psc_story *recorded, const struct psc_story_diff *diff);
-/* "It happened as planned: 412 fills, reads and writes, each at its bytes and in its order." or "6 of 412 ... did not
- * happen as planned: 4 in another buffer, 2 missing." */
-void psc_explain_comparison(struct psc_text *out, const struct psc_story_comparison *comparison);
+/* "It happened as planned: 412 fills, reads and writes, each at its bytes and in its order." or "6 differences
+ * between plan and record, 412 events compared: 4 in another buffer, 2 missing." A run that stopped is told as that: "The record
+ * ends at #6 attn, with 86 events of the plan still to come. Up to there 12 differences, ..." graph may be NULL. */
+void psc_explain_comparison(struct psc_text *out, const struct psc_graph *graph, const struct psc_story_comparison *comparison);
 
 #endif

@@ -86,23 +86,31 @@ void psc_explain_story_diff(struct psc_text *out, const struct psc_graph *graph,
     psc_text_add(out, ".");
 }
 
-void psc_explain_comparison(struct psc_text *out, const struct psc_story_comparison *c)
+void psc_explain_comparison(struct psc_text *out, const struct psc_graph *graph, const struct psc_story_comparison *c)
 {
     static const char *const words[PSC_DIFF_N] = {"in another buffer", "at other bytes", "missing", "not planned", "out of order"};
     char number[32], all[32];
     bool first = true;
-    if (!c->diff_n) {
-        psc_text_addf(out, "It happened as planned: %s fills, reads and writes, each at its bytes and in its order.",
-                      psc_thousands(c->pair_n, number, sizeof number));
+    uint32_t diff_n = c->diff_n - c->behind_n, missing = c->count[PSC_DIFF_MISSING] - c->behind_n;
+    if (c->behind_n) {
+        psc_text_add(out, "The record ends at ");
+        say_who(out, graph, c->last);
+        psc_text_addf(out, ", with %s event%s of the plan still to come. ", psc_thousands(c->behind_n, number, sizeof number),
+                      c->behind_n == 1 ? "" : "s");
+    }
+    if (!diff_n) {
+        psc_text_addf(out, "%s happened as planned: %s fills, reads and writes, each at its bytes and in its order.",
+                      c->behind_n ? "All up to there" : "It", psc_thousands(c->pair_n, number, sizeof number));
         return;
     }
-    psc_text_addf(out, "%s difference%s between plan and record, %s events compared: ", psc_thousands(c->diff_n, number, sizeof number),
-                  c->diff_n == 1 ? "" : "s",
-                  psc_thousands((uint64_t)c->pair_n + c->count[PSC_DIFF_MISSING] + c->count[PSC_DIFF_EXTRA], all, sizeof all));
+    psc_text_addf(out, "%s%s difference%s between plan and record, %s events compared: ", c->behind_n ? "Up to there " : "",
+                  psc_thousands(diff_n, number, sizeof number), diff_n == 1 ? "" : "s",
+                  psc_thousands((uint64_t)c->pair_n + missing + c->count[PSC_DIFF_EXTRA], all, sizeof all));
     for (int k = 0; k < PSC_DIFF_N; k++) {
-        if (!c->count[k])
+        uint32_t n = k == PSC_DIFF_MISSING ? missing : c->count[k];
+        if (!n)
             continue;
-        psc_text_addf(out, "%s%s %s", first ? "" : ", ", psc_thousands(c->count[k], number, sizeof number), words[k]);
+        psc_text_addf(out, "%s%s %s", first ? "" : ", ", psc_thousands(n, number, sizeof number), words[k]);
         first = false;
     }
     psc_text_add(out, ".");
