@@ -619,10 +619,54 @@ static enum psc_status build_all(void *data)
     return status;
 }
 
+/* Of the values that positions 4 .. 11 write, nothing is there before position 12; what the rest writes is there at once. */
+static const struct psc_queued queued[] = {{.first = 4, .last = 11, .done = 12, .lane = 1}};
+
+static void test_pending(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_FIFO, PSC_ORDER_TOPOLOGICAL);
+    struct psc_layout l = {0};
+    struct psc_view v;
+    psc_view_init(&v, d->scene, 1600, 900);
+    v.no_text = true;
+    psc_view_set_range(&v, d->scene, 0, 30);
+    lay_out(&l, d->scene, &v, NULL);
+    size_t before = l.hold_n, bars = 0, ghosts = 0, waits = 0;
+    d->story->queued = queued;
+    d->story->queued_n = 1;
+    lay_out(&l, d->scene, &v, NULL);
+    uint8_t backend = d->story->lanes[1].backend;
+    for (size_t i = 0; i < l.bar_n; i++) {
+        const struct psc_bar *b = &l.bars[i];
+        int32_t first = d->scene->first[b->bar];
+        bars += b->count == 1 && first >= 4 && first <= 11 && d->scene->lanes[d->scene->rows[b->row].lane].kind == PSC_LANE_POOL &&
+                d->story->buffers[d->history->tenancies[b->bar].buffer].backend == backend;
+    }
+    float done = (float)psc_axis_left(&l.axis, 12);
+    for (size_t i = 0; i < l.hold_n; i++) {
+        const struct psc_fill *h = &l.holds[i];
+        if (h->part < 255) {
+            ghosts++;
+            g_assert_cmpfloat(h->area.x1, <=, done);
+            g_assert_cmpfloat(h->area.x0, >=, (float)psc_axis_left(&l.axis, 4) - 1);
+            g_assert_cmpuint(h->colour, ==, PSC_COL_CANVAS);
+        }
+        waits += h->area.x0 < done && h->area.x1 > done && h->area.x1 - h->area.x0 == 3;
+    }
+    g_assert_cmpuint(bars, >, 3);
+    g_assert_cmpuint(ghosts, ==, bars);
+    g_assert_cmpuint(waits, ==, 1);
+    g_assert_cmpuint(l.hold_n, ==, before + ghosts + waits);
+    psc_layout_release(&l);
+    draw_scene_free(d);
+}
+
 static void test_oom(void)
 {
     struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_FIFO, PSC_ORDER_TOPOLOGICAL);
     draw_scene_add_records(d);
+    d->story->queued = queued;
+    d->story->queued_n = 1;
     g_assert_cmpuint(test_oom_loop(build_all, d), >, 10);
     draw_scene_free(d);
 }
@@ -647,6 +691,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/layout/clobber-stands-where-it-happens", test_clobber);
     g_test_add_func("/ui/draw/layout/a-race-reads-left-of-its-write", test_race);
     g_test_add_func("/ui/draw/layout/three-stories-are-drawn", test_stories);
+    g_test_add_func("/ui/draw/layout/what-is-only-enqueued-is-a-ghost-until-the-wait", test_pending);
     g_test_add_func("/ui/draw/layout/oom", test_oom);
     return g_test_run();
 }

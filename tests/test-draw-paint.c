@@ -65,6 +65,25 @@ static void test_golden(gconstpointer data)
     draw_scene_free(d);
 }
 
+/* What positions 110 .. 124 write is only enqueued until the host waits before 125. */
+static void test_golden_queued(void)
+{
+    static const struct psc_queued queued[] = {{.first = 110, .last = 124, .done = 125, .lane = 1}};
+    for (int dark = 0; dark < 2; dark++) {
+        struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+        struct psc_view v;
+        struct psc_lane lanes[2] = {d->story->lanes[0], {"queue", d->story->buffers[d->history->tenancies[psc_scene_bar_of_node(d->scene, 115)].buffer].backend}};
+        d->story->lanes = lanes;
+        d->story->queued = queued;
+        d->story->queued_n = 1;
+        psc_view_init(&v, d->scene, 720, 460);
+        psc_view_set_range(&v, d->scene, 107, 134);
+        v.dark = dark, v.no_text = true;
+        check_golden(dark ? "queued-dark" : "queued", d->scene, &v);
+        draw_scene_free(d);
+    }
+}
+
 static void test_golden_clobber(void)
 {
     struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_FIFO, PSC_ORDER_TOPOLOGICAL);
@@ -337,6 +356,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &goldens[i], test_golden);
         g_free(path);
     }
+    g_test_add_func("/ui/draw/paint/golden/queued", test_golden_queued);
     g_test_add_func("/ui/draw/paint/golden/clobber", test_golden_clobber);
     g_test_add_func("/ui/draw/paint/golden/dense", test_golden_dense);
     g_test_add_func("/ui/draw/paint/golden/three-stories", test_golden_stories);

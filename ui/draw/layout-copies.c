@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#define PENDING_PART 150     /* of 255: how much of a bar that is only enqueued is taken away */
 #define THICK_BYTES (1u << 20) /* copies from 1 MiB on are drawn thick */
 
 static void put_hold(struct psc_layout *l, float x0, float y0, float x1, float y1, enum psc_colour colour,
@@ -98,9 +99,59 @@ static void boundary_text(struct psc_layout *l, uint32_t first, uint32_t n)
     }
 }
 
+/* ---- kernels in a queue ------------------------------------------------------------------------------ */
+
+void psc_layout_pending(struct psc_layout *l, const struct psc_bar *bar)
+{
+    const struct psc_scene *s = l->scene;
+    int32_t first = s->first[bar->bar];
+    const struct psc_queued *q = psc_story_queued_at(s->source.story, first);
+    uint8_t backend = s->source.story->buffers[s->source.history->tenancies[bar->bar].buffer].backend;
+    bool pool = s->lanes[s->rows[bar->row].lane].kind == PSC_LANE_POOL;
+    if (!q || !pool || bar->count > 1 || bar->edge & PSC_EDGE_ALARM || s->source.story->lanes[q->lane].backend != backend)
+        return;
+    float done = (float)psc_axis_left(&l->axis, (int32_t)q->done);
+    size_t n = l->hold_n;
+    put_hold(l, bar->x0, bar->y0, fminf(bar->x1, done), bar->y1, PSC_COL_CANVAS, PSC_SOLID, PSC_COL_ACT_EDGE);
+    if (l->hold_n > n)
+        l->holds[n].part = PENDING_PART;
+}
+
+/* Where the host has waited for a queue: an edge over all rows of its backend. */
+static void one_wait(struct psc_layout *l, const struct psc_queued *q)
+{
+    const struct psc_scene *s = l->scene;
+    uint8_t backend = s->source.story->lanes[q->lane].backend;
+    float x = (float)psc_axis_left(&l->axis, (int32_t)q->done), y0 = 0, y1 = 0;
+    for (size_t i = 0; i < l->track_n; i++) {
+        const struct psc_track *t = &l->tracks[i];
+        bool rows = t->kind == PSC_TRACK_ROW || t->kind == PSC_TRACK_FOLD;
+        const struct psc_scene_lane *lane = rows ? &s->lanes[s->rows[t->row].lane] : NULL;
+        if (!lane || lane->kind != PSC_LANE_POOL || lane->backend != backend || t->y1 <= t->y0)
+            continue;
+        y0 = y1 > y0 ? y0 : t->y0;
+        y1 = t->y1;
+    }
+    put_hold(l, x - 1, y0, x + 2, y1, PSC_COL_STAGE_EDGE, PSC_SOLID, PSC_COL_NONE);
+}
+
+static void waits(struct psc_layout *l)
+{
+    const struct psc_story *story = l->scene->source.story;
+    float last = -10;
+    for (uint32_t i = 0; i < story->queued_n; i++) {
+        float x = (float)psc_axis_left(&l->axis, (int32_t)story->queued[i].done);
+        if (story->queued[i].done < l->axis.lo || story->queued[i].done > l->axis.hi || fabsf(x - last) < 1)
+            continue; /* out of sight, or at the same place */
+        one_wait(l, &story->queued[i]);
+        last = x;
+    }
+}
+
 void psc_layout_copies(struct psc_layout *l)
 {
     const struct psc_scene *s = l->scene;
+    waits(l);
     uint32_t i = psc_scene_first_copy(s, l->axis.lo - 64); /* an earlier one may still be pending */
     while (i < s->copy_n && s->copies[i].enqueue < l->axis.hi + 1) {
         uint32_t first = i;

@@ -37,7 +37,9 @@ void psc_layout_ruler(struct psc_layout *l);
 void psc_layout_overview(struct psc_layout *l);
 void psc_layout_usage(struct psc_layout *l);
 void psc_layout_clobber(struct psc_layout *l);
-void psc_layout_copies(struct psc_layout *l);
+void psc_layout_copies(struct psc_layout *l);      /* staged copies; waits for queues */
+/* The part of a bar that a kernel has only been enqueued for: a ghost until the host has waited for its queue. */
+void psc_layout_pending(struct psc_layout *l, const struct psc_bar *bar);
 void psc_layout_ghosts(struct psc_layout *l);      /* the plan over the record */
 void psc_layout_ghost_ticks(struct psc_layout *l); /* the same in the overview */
 /* Labels of the bars first .. bar_n - 1 of one row, clear of the marks first_mark .. mark_n - 1. */

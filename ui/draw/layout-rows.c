@@ -95,10 +95,20 @@ struct group { /* bars waiting to be merged */
     uint8_t edge, style;
 };
 
+/* A bar, and what of it was only enqueued. */
+static void put_whole_bar(struct psc_layout *l, const struct psc_track *track, uint32_t bar, float x0, float x1, uint8_t edge,
+                          uint32_t count)
+{
+    size_t n = l->bar_n;
+    put_row_bar(l, track, bar, x0, x1, edge, count);
+    if (l->bar_n > n && l->scene->source.story->queued_n)
+        psc_layout_pending(l, &l->bars[n]);
+}
+
 static void flush(struct psc_layout *l, const struct psc_track *track, struct group *g)
 {
     if (g->count)
-        put_row_bar(l, track, g->bar, g->x0, g->x1, g->edge, g->count);
+        put_whole_bar(l, track, g->bar, g->x0, g->x1, g->edge, g->count);
     g->count = 0;
 }
 
@@ -123,7 +133,7 @@ static void row_bars(struct psc_layout *l, const struct psc_track *track)
         if (small)
             g = (struct group){bar, 1, x0, x1, edge, style};
         else
-            put_row_bar(l, track, bar, x0, x1, edge, 1);
+            put_whole_bar(l, track, bar, x0, x1, edge, 1);
     }
     flush(l, track, &g);
 }

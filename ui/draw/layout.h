@@ -160,7 +160,7 @@ struct psc_layout {
     struct psc_cover *covers; size_t cover_n, cover_cap;
     uint8_t *cover_bytes; size_t cover_byte_n, cover_byte_cap;
     struct psc_bar *bars; size_t bar_n, bar_cap;
-    struct psc_fill *holds; size_t hold_n, hold_cap;     /* stripes over source bars, edges of waits */
+    struct psc_fill *holds; size_t hold_n, hold_cap;     /* stripes over source bars, edges of waits; pale: enqueued */
     struct psc_ghost_box *ghosts; size_t ghost_n, ghost_cap; /* only with view.ghosts; by row */
     struct psc_copy_line *copy_lines; size_t copy_line_n, copy_line_cap;
     struct psc_mark *marks; size_t mark_n, mark_cap;     /* those of the lanes first */

@@ -261,9 +261,9 @@ static void paint_holds(const struct psc_layout *l, const struct psc_palette *pa
         const struct psc_fill *h = &l->holds[i];
         paint_fill(h, palette, cr);
         if (h->colour != PSC_COL_CANVAS)
-            continue; /* the ghost of a queued copy gets a dashed frame */
+            continue; /* the ghost of what is queued gets a dashed frame */
         set_dash(cr, PSC_DASH_GHOST);
-        psc_paint_colour(cr, palette, PSC_COL_STAGE_EDGE);
+        psc_paint_colour(cr, palette, (enum psc_colour)h->pattern_colour);
         cairo_set_line_width(cr, 1);
         cairo_rectangle(cr, floor(h->area.x0) + 0.5, floor(h->area.y0) + 0.5, floor(h->area.x1 - h->area.x0) - 1,
                         floor(h->area.y1 - h->area.y0) - 1);
