@@ -1018,6 +1018,18 @@ def a_full_disk_is_told_with_its_reason():
         answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', option, '/dev/full')
         equal(answer.status, 2, option)
         check('/dev/full' in answer.err and 'No space left' in answer.err, answer.err)
+    answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', '--trace', '/dev/full')
+    equal(len(json.loads(answer.out.splitlines()[-1])['tokens']), 2, 'what was computed is told all the same')
+
+
+@test
+def an_output_called_minus_is_refused():
+    """stdout holds the text; export -o - means stdout, and a file called - would be a surprise."""
+    for option in ('--trace', '--events', '--contents', '--logits'):
+        answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', option, '-')
+        equal((answer.status, answer.out), (2, ''), option)
+        check(option in answer.err and 'name a file' in answer.err, answer.err)
+    check(not os.path.exists('-'), 'nothing was written')
 
 
 @test

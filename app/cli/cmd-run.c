@@ -548,7 +548,8 @@ static enum cli_exit execute(struct running *r)
     if (r->prints && (!status || r->result.text.n)) /* the text's last line ends before anything else is said */
         fputs("\n", stdout);
     fflush(stdout);
-    if (status)
+    bool ran = !status;
+    if (!ran)
         exit = cli_complain(r->options->file, &error);
     cli_arena_stream(&r->files, &r->result);
     if (cli_run_files_close(&r->files, &r->result))
@@ -558,8 +559,10 @@ static enum cli_exit execute(struct running *r)
     sigaction(SIGINT, &before, NULL);
     tell_findings(r);
     tell_verified(r);
-    if (!exit)
-        exit = answer(r);
+    if (ran) { /* a file that could not be written takes nothing from what was computed */
+        enum cli_exit said = answer(r);
+        exit = exit ? exit : said;
+    }
     if (!exit && (r->verified.computed_n || r->verified.memory_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n ||
                   r->result.arena_broken.ever))
         exit = CLI_FINDINGS;

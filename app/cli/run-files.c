@@ -132,7 +132,15 @@ enum cli_exit cli_run_files_check(const struct cli_options *o)
                                            {"--logits", c->logits}, {"--kv-dump", pskv.s}};
     const struct named inputs[INPUTS] = {{"", o->preset ? NULL : o->file}, {"", o->plan_file}};
     const struct named saved[INPUTS] = {{"", c->kv_load}};
-    exit = check_apart(outputs, OUTPUTS, inputs);
+    for (unsigned i = 0; i < OUTPUTS - 1 && !exit; i++)
+        if (outputs[i].path && !strcmp(outputs[i].path, "-")) {
+            struct psc_error error = {.byte = UINT64_MAX};
+            (void)psc_fail(&error, PSC_ERR_USAGE, "%s - : stdout holds what the run says; name a file (./- for one called so)",
+                           outputs[i].option);
+            exit = cli_complain(NULL, &error);
+        }
+    if (!exit)
+        exit = check_apart(outputs, OUTPUTS, inputs);
     if (!exit) /* a dump may replace what was loaded: all of it was read before */
         exit = check_apart(outputs, OUTPUTS - 1, saved);
     for (unsigned i = 0; i < 4 && !exit; i++) /* the trace is written beside the old one, the others into it */

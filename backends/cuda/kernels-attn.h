@@ -276,6 +276,7 @@ PSC_PHASE(guard, 0)
 PSC_PHASE(guard, 1)
 {
     uint32_t wrong = 0, filled = 0;
+    PSC_UNUSED(a);
     if (at->thread)
         return;
     for (uint32_t k = 0; k < at->threads; k++) {

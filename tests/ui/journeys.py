@@ -506,7 +506,7 @@ def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
         expect('the way back', inside_said(w, 'is used again'), said)
         w.keys('e')
         w.says('invariant 4 does not hold any more')
-        w.get('button', contains='invariants broke')
+        w.get('push button', contains='invariants broke')
 
 
 @suite.journey
