@@ -6,6 +6,7 @@
 #include "ui/tenants-table.h"
 
 #define BEFORE_REDRAW (G_PRIORITY_HIGH_IDLE + 15) /* GTK draws at + 20 */
+#define LEAST_HEIGHT 60 /* px of the card, when the tenants stand below it */
 #define TENANTS_MS 220 /* the table of tenants is filled when the selection rests so long */
 #define REST_US 150000 /* at most this often while an arrow key is held: a rebuild costs more than the step */
 
@@ -181,6 +182,27 @@ static void psc_inspector_init(PscInspector *self)
     self->tenants_of = PSC_NONE;
 }
 
+/* The scroller takes the whole of the room behind it. */
+static gboolean place_scroller_cb(GtkOverlay *overlay, GtkWidget *child G_GNUC_UNUSED, GdkRectangle *at)
+{
+    GtkWidget *room = gtk_overlay_get_child(overlay);
+    *at = (GdkRectangle){0, 0, gtk_widget_get_width(room), gtk_widget_get_height(room)};
+    return TRUE;
+}
+
+/* A card has other words with each step. The window would ask each of its labels, wrapped, how wide and how high it would
+   like to be, though the pane has the width that it was given and scrolls: the room that it asks is empty instead. */
+static GtkWidget *without_wishes(GtkWidget *scroller)
+{
+    GtkWidget *overlay = gtk_overlay_new(), *room = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    gtk_widget_set_size_request(room, -1, LEAST_HEIGHT);
+    gtk_overlay_set_child(GTK_OVERLAY(overlay), room);
+    g_signal_connect(overlay, "get-child-position", G_CALLBACK(place_scroller_cb), NULL);
+    gtk_overlay_add_overlay(GTK_OVERLAY(overlay), scroller);
+    gtk_widget_set_vexpand(overlay, TRUE);
+    return overlay;
+}
+
 GtkWidget *psc_inspector_new(PscWorkspace *ws)
 {
     PscInspector *self = g_object_new(PSC_TYPE_INSPECTOR, NULL);
@@ -204,7 +226,7 @@ GtkWidget *psc_inspector_new(PscWorkspace *ws)
     gtk_box_append(GTK_BOX(self->tenants_box), self->tenants_title);
     gtk_box_append(GTK_BOX(self->tenants_box), self->tenants);
     gtk_widget_set_visible(self->tenants_box, FALSE);
-    gtk_box_append(GTK_BOX(self), self->scroller);
+    gtk_box_append(GTK_BOX(self), without_wishes(self->scroller));
     gtk_box_append(GTK_BOX(self), self->tenants_box);
     g_signal_connect_object(ws, "changed", G_CALLBACK(changed_cb), self, G_CONNECT_SWAPPED);
     return GTK_WIDGET(self);
