@@ -387,7 +387,8 @@ static const char *shim_unavailable(void)
 #define COMMON                                                                                                        \
     .id = 2, .is_host = false, .fuses_decode = true, .takes = takes,            \
     .close = close_cuda, .memory = query, .alloc = alloc, .free = release, .write = psc_cuda_write,                   \
-    .read = psc_cuda_read, .fill = psc_cuda_fill, .load_weight = load_weight, .launch = psc_cuda_launch,              \
+    .read = psc_cuda_read, .peek = psc_cuda_peek, .fill = psc_cuda_fill, .load_weight = load_weight,                  \
+    .launch = psc_cuda_launch,                                                                                        \
     .probe = psc_cuda_probe, .move = psc_cuda_move, .submit = submit, .synchronise = synchronise, .idle = idle,       \
     .enqueue_copy = psc_cuda_enqueue_copy, .await_copy = psc_cuda_await_copy, .copies_in_flight = copies_in_flight,   \
     .capture_begin = capture_begin, .capture_end = capture_end, .capture_abort = capture_abort, .replay = replay,     \

@@ -128,6 +128,8 @@ enum psc_status psc_cuda_wait_for_all(struct psc_backend *b, const char *what, s
 /* ---- stage.c */
 enum psc_status psc_cuda_write(struct psc_backend *b, psc_address at, const void *from, uint64_t bytes, struct psc_error *reterr);
 enum psc_status psc_cuda_read(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr);
+/* Without a wait: what is there while commands are queued. */
+enum psc_status psc_cuda_peek(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr);
 enum psc_status psc_cuda_enqueue_copy(struct psc_backend *b, psc_address from, uint64_t bytes,
                                       const struct psc_backend_api *dst_api, struct psc_backend *dst, psc_address to,
                                       uint64_t *ret_ticket, bool *ret_issued, struct psc_error *reterr);

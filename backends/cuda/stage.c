@@ -70,6 +70,11 @@ enum psc_status psc_cuda_read(struct psc_backend *b, psc_address at, void *to, u
     return status;
 }
 
+enum psc_status psc_cuda_peek(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr)
+{
+    return bytes ? b->rt->peek(b->dev, to, at, bytes, reterr) : PSC_OK;
+}
+
 /* ---- staged copies ---------------------------------------------------------------------------------- */
 
 static bool take_slab(struct psc_backend *b, uint64_t bytes, struct psc_cuda_slab *ret)

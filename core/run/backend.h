@@ -132,6 +132,8 @@ struct psc_backend_api {
     /* From and to host memory, now: past the queue. */
     enum psc_status (*write)(struct psc_backend *b, psc_address at, const void *from, uint64_t bytes, struct psc_error *reterr);
     enum psc_status (*read)(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr);
+    /* The bytes as they are at this moment, whatever is queued: what a host sees that does not wait. NULL: as read does. */
+    enum psc_status (*peek)(struct psc_backend *b, psc_address at, void *to, uint64_t bytes, struct psc_error *reterr);
     enum psc_status (*fill)(struct psc_backend *b, psc_address at, uint32_t pattern, uint64_t bytes, struct psc_error *reterr);
     /* Makes the weight readable by kernels. weight->data != NULL, no parts; idempotent by pointer. Host backends
      * borrow the bytes. */

@@ -167,6 +167,20 @@ static enum psc_status probe_hash(const struct psc_backend_api *api, struct psc_
     return api->probe(b, &probe, reterr);
 }
 
+/* Fault l6: the host takes the operand while the call is encoded, and sees what is there then. */
+static enum psc_status hash_early(const struct psc_backend_api *api, struct psc_backend *b, psc_address at, uint64_t bytes,
+                                  uint64_t *ret, struct psc_error *reterr)
+{
+    void *seen = bytes ? psc_alloc((size_t)bytes) : NULL;
+    if (bytes && !seen)
+        return psc_fail_nomem(reterr);
+    enum psc_status status = (api->peek ? api->peek : api->read)(b, at, seen, bytes, reterr);
+    if (status == PSC_OK)
+        *ret = psc_probe_hash(seen, bytes);
+    psc_free(seen);
+    return status;
+}
+
 /* Statistics, samples and contents of one node's value, as its bytes are now. */
 static enum psc_status note_value(struct psc_recorder *r, const struct psc_look_late *what, struct psc_error *reterr)
 {
@@ -316,7 +330,9 @@ enum psc_status psc_look_before(struct psc_recorder *r, const struct psc_backend
         look->under[e] = r->options.hashed && overwrites(call, k);
         if (!call->in[k].at || read->window == PSC_NONE)
             continue;
-        status = probe_hash(api, b, call->in[k].at + read->lo, read->hi - read->lo, &look->found[e], reterr);
+        bool early = call->faults & PSC_CALL_L6 && call->op == PSC_OP_ROPE && k == 0;
+        status = (early ? hash_early : probe_hash)(api, b, call->in[k].at + read->lo, read->hi - read->lo, &look->found[e],
+                                                   reterr);
         look->asked[e] = true;
     }
     return status;
