@@ -203,11 +203,11 @@ void psc_contest_page_status(PscContestPage *self, struct psc_text *out)
     }
     psc_text_addf(out, "Compare: %u of %u planners", n, psc_contest_n(self->contest));
     if (unable)
-        psc_text_addf(out, ", %u cannot", unable);
+        psc_text_addf(out, ", %u cannot plan this document", unable);
     if (wrong)
         psc_text_addf(out, ", %u read%s wrong bytes", wrong, wrong == 1 ? "s" : "");
     else if (n > unable)
-        psc_text_add(out, ", all clean");
+        psc_text_add(out, unable ? ", the rest clean" : ", all clean");
     if (e)
         psc_text_addf(out, ";  the best reserves %s (%s)", psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes), e->name);
     if (mine && mine->able)

@@ -10,7 +10,8 @@ static void say_live(struct psc_text *out, const struct psc_analysis *a, int32_t
     const struct psc_history *h = a->history;
     uint64_t now = h->used_bytes[position + 1], before = position >= 0 ? h->used_bytes[position] : 0;
 
-    psc_text_add(out, "live ");
+    bool begins = out->n >= 2 && out->s[out->n - 1] == ' ' && out->s[out->n - 2] == '.'; /* behind a sentence */
+    psc_text_add(out, begins ? "Live " : "live ");
     psc_say_bytes(out, now);
     if (now != before) {
         psc_text_add(out, now > before ? " (+" : " (-");
