@@ -1192,6 +1192,9 @@ def bench_prints_both_tests():
     for t in d['tests']:
         check(0 < t['least'] <= t['tps'] <= t['most'], t)
     check(d['copy_gbs'] > 0 and d['tests'][1]['weights_gbs'] > 0)
+    equal([t['staged_bytes'] for t in d['tests']], [0, 0], 'one backend')
+    mixed = good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '8', '-r', '1', '--backend', 'mixed:0-0=deferred,1-9=cpu', '--json')
+    equal([t['staged_bytes'] for t in mixed.json['tests']], [2 * 16 * 256 + 16 * 4, 2 * 256 + 4], 'to layer 0 and back, and its positions')
     check('pp16' in good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '0', '-r', '1').out)
     d = good('bench', '--preset', 'tiny-qwen2', '-p', '8', '-n', '4', '-r', '1', '--backend', 'cuda-shim', '--json').json
     equal(d['device'], 'cuda-shim')

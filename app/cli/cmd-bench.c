@@ -32,6 +32,8 @@ struct series {
     double tps[REPEATS_MAX]; /* ascending once it is complete */
     uint32_t n;
     double weight_bytes;     /* read a second, at the median; tg only */
+    double token_bytes;      /* of weights, read for one token; tg only */
+    double staged_bytes;     /* copied between backends in one forward */
 };
 
 static double now(void)
@@ -159,7 +161,7 @@ static double token_bytes(const struct psc_model *model)
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
 static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32_t n, double *ret_tps,
-                                struct psc_error *reterr)
+                                double *ret_staged, struct psc_error *reterr)
 {
     const struct cli_options *o = b->options;
     struct psc_run_result result = {0};
@@ -180,8 +182,10 @@ static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32
     for (uint32_t i = 0; i < prompt_n; i++)
         prompt[i] = (int32_t)(psc_random_next(&state) % q.model->hyper.n_vocab);
     enum psc_status status = psc_run(apis, api_n, &q, &result, reterr);
-    if (!status)
+    if (!status) {
         *ret_tps = n > 1 ? (n - 1) / result.decode_seconds : prompt_n / result.prefill_seconds;
+        *ret_staged = (double)result.counters.copied_bytes / n;
+    }
     psc_run_result_release(&result);
     psc_free(prompt);
     return status;
@@ -198,7 +202,7 @@ static enum psc_status measure(const struct bench *b, bool generates, uint32_t t
         double tps = 0;
         if (isatty(STDERR_FILENO))
             fprintf(stderr, "\r\033[K%s: %" PRIu32 " of %" PRIu32, s->name, i, repeats);
-        status = run_once(b, generates ? 1 : tokens, generates ? tokens + 1 : 1, &tps, reterr);
+        status = run_once(b, generates ? 1 : tokens, generates ? tokens + 1 : 1, &tps, &s->staged_bytes, reterr);
         if (!status && i)
             s->tps[s->n++] = tps;
     }
@@ -207,8 +211,10 @@ static enum psc_status measure(const struct bench *b, bool generates, uint32_t t
     if (status)
         return status;
     qsort(s->tps, s->n, sizeof *s->tps, ascending);
-    if (generates)
-        s->weight_bytes = median(s) * token_bytes(b->subject.model.model);
+    if (generates) {
+        s->token_bytes = token_bytes(b->subject.model.model);
+        s->weight_bytes = median(s) * s->token_bytes;
+    }
     return PSC_OK;
 }
 
@@ -222,7 +228,9 @@ static void series_json(struct psc_json *j, const struct bench *b, const struct 
     psc_json_put_f64(j, "least", s->tps[0]);
     psc_json_put_f64(j, "most", s->tps[s->n - 1]);
     psc_json_put_u64(j, "runs", s->n);
+    psc_json_put_f64(j, "staged_bytes", s->staged_bytes);
     if (s->weight_bytes > 0) {
+        psc_json_put_f64(j, "token_bytes", s->token_bytes);
         psc_json_put_f64(j, "weights_gbs", s->weight_bytes / 1e9);
         if (b->copy > 0)
             psc_json_put_f64(j, "share", s->weight_bytes / b->copy);
@@ -273,12 +281,14 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
     else
         psc_text_addf(out, "%u %s; the memory", b->threads, b->threads == 1 ? "thread" : "threads");
     psc_text_addf(out, " copies %.1f GB/s (bytes read and written)\n", b->copy / 1e9);
-    cli_table_init(&table, "test|tokens/s|least|most|GB/s of weights|share of copy", "lrrrrr");
+    cli_table_init(&table, "test|tokens/s|least|most|staged|weights a token|GB/s of weights|share of copy", "lrrrrrrr");
     for (unsigned i = 0; i < n; i++) {
         cli_table_cell(&table, s[i].name);
         add_cell(&table, "%.2f", median(&s[i]));
         add_cell(&table, "%.2f", s[i].tps[0]);
         add_cell(&table, "%.2f", s[i].tps[s[i].n - 1]);
+        cli_table_cell(&table, s[i].staged_bytes > 0 ? psc_bytes_text((uint64_t)s[i].staged_bytes, bytes, sizeof bytes) : NULL);
+        cli_table_cell(&table, s[i].token_bytes > 0 ? psc_bytes_text((uint64_t)s[i].token_bytes, bytes, sizeof bytes) : NULL);
         if (s[i].weight_bytes > 0 && b->copy > 0) {
             add_cell(&table, "%.2f", s[i].weight_bytes / 1e9);
             add_cell(&table, "%.0f %%", 100 * s[i].weight_bytes / b->copy);
@@ -288,6 +298,8 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
         }
     }
     cli_table_end(&table, out);
+    if (n && s[0].staged_bytes > 0)
+        psc_text_add(out, "Staged: bytes copied from backend to backend in one forward.\n");
 }
 
 /* ctx: the percent told last. */

@@ -328,6 +328,7 @@ void psc_session_counters(const struct psc_session *s, struct psc_session_counte
     ret->deferred_waits = s->copies.deferred_waits;
     ret->blocking_copies = s->copies.blocking_copies;
     ret->most_in_flight = s->copies.most_in_flight;
+    ret->copied_bytes = s->copies.bytes;
 }
 
 uint32_t psc_session_buffer_n(const struct psc_session *s, uint32_t backend)

@@ -114,6 +114,7 @@ void psc_session_figures(const struct psc_session *s, uint32_t backend, struct p
 struct psc_session_counters {
     uint64_t builds, reuses, uid;          /* of the graph cache; uid of the current graph */
     uint64_t copies, waits, deferred_waits, blocking_copies, most_in_flight;
+    uint64_t copied_bytes;                 /* by those copies */
     uint64_t launches, skipped_dead, captures, replays;
 };
 void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret);

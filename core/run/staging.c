@@ -120,6 +120,7 @@ enum psc_status psc_copy_enqueue(struct psc_copying *c, uint32_t transfer, struc
         return status;
     flight->pending = true;
     c->counters->copies++;
+    c->counters->bytes += t->bytes;
     c->in_flight += flight->issued;
     if (c->in_flight > c->counters->most_in_flight)
         c->counters->most_in_flight = c->in_flight;

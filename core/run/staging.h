@@ -38,7 +38,7 @@ void psc_staging_return(struct psc_staging *staging, size_t item);
 /* Fault l11: forgets all copies of a graph. */
 void psc_staging_forget(struct psc_staging *staging, uint64_t uid);
 
-struct psc_copy_counters { uint64_t copies, waits, deferred_waits, blocking_copies, most_in_flight; };
+struct psc_copy_counters { uint64_t copies, waits, deferred_waits, blocking_copies, most_in_flight, bytes; };
 
 /* The copies of one execution. */
 struct psc_copying {
