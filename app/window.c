@@ -283,15 +283,6 @@ static void psc_window_size_allocate(GtkWidget *widget, int width, int height, i
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-static GtkWidget *icon_button(const char *icon, const char *name, const char *action)
-{
-    GtkWidget *button = gtk_button_new_from_icon_name(icon);
-    gtk_widget_set_tooltip_text(button, name);
-    psc_ui_name(button, name);
-    gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
-    return button;
-}
-
 static GtkWidget *open_menu(PscWindow *self, GMenu **ret_examples, GMenu **ret_lessons)
 {
     GMenu *menu = g_menu_new(), *file = g_menu_new();
@@ -381,8 +372,8 @@ static GtkWidget *header_new(PscWindow *self, GMenu **ret_examples, GMenu **ret_
     gtk_actionable_set_action_name(GTK_ACTIONABLE(self->badge), "win.drawer-tab");
     gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s", "problems");
     gtk_header_bar_pack_end(GTK_HEADER_BAR(header), main_menu());
-    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), icon_button("sidebar-show-symbolic", "Show or hide the lists (F9)", "win.lists"));
-    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), icon_button("edit-find-symbolic", "Find in ops and buffers (Ctrl+F)", "win.find"));
+    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), psc_icon_button("sidebar-show-symbolic", "Show or hide the lists (F9)", "win.lists"));
+    gtk_header_bar_pack_end(GTK_HEADER_BAR(header), psc_icon_button("edit-find-symbolic", "Find in ops and buffers (Ctrl+F)", "win.find"));
     gtk_header_bar_pack_end(GTK_HEADER_BAR(header), self->badge);
     return header;
 }
@@ -454,9 +445,9 @@ static GtkWidget *tool_row_new(PscWindow *self)
     gtk_box_append(GTK_BOX(row), self->halves);
     gtk_box_append(GTK_BOX(row), self->height);
     gtk_box_append(GTK_BOX(row), self->colour);
-    self->zoom_buttons[0] = icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out");
-    self->zoom_buttons[1] = icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all");
-    self->zoom_buttons[2] = icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in");
+    self->zoom_buttons[0] = psc_icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out");
+    self->zoom_buttons[1] = psc_icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all");
+    self->zoom_buttons[2] = psc_icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in");
     for (guint i = 0; i < G_N_ELEMENTS(self->zoom_buttons); i++)
         gtk_box_append(GTK_BOX(row), self->zoom_buttons[i]);
     return row;

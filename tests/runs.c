@@ -229,6 +229,20 @@ void run_heard_release(struct run_heard *heard)
     *heard = (struct run_heard){0};
 }
 
+uint32_t run_same_values(const struct psc_graph *g, const struct run_heard *a, const struct run_heard *b, uint64_t seed)
+{
+    uint32_t n = 0;
+    for (psc_node i = 0; i < g->n; i++) {
+        g_assert_cmpint(a->value[i] == NULL, ==, b->value[i] == NULL);
+        if (!a->value[i])
+            continue;
+        if (memcmp(a->value[i], b->value[i], g->nodes[i].bytes))
+            g_error("seed %" G_GUINT64_FORMAT ": node %u differs", seed, i);
+        n++;
+    }
+    return n;
+}
+
 /* ---- stories ------------------------------------------------------------------------------------------------------------ */
 
 /* Buffer of the recorded story for each pool buffer: pools stacked one behind the other. */

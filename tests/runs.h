@@ -52,6 +52,8 @@ struct run_heard {
 void run_listen(struct run_heard *heard, bool values);
 void run_heard_clear(struct run_heard *heard); /* forgets, ready for another execution */
 void run_heard_release(struct run_heard *heard);
+/* Both heard the same graph with `values`: every value of both is equal; fails with the seed and the node. How many there were. */
+uint32_t run_same_values(const struct psc_graph *g, const struct run_heard *a, const struct run_heard *b, uint64_t seed);
 /* The recorded events as a story over the plan's values and the pools' buffers, in the arena. */
 struct psc_story *run_story(const struct run_heard *heard, struct psc_arena *arena);
 /* Names the first difference between what was heard and what the plan lowers to, up to buffer ids and generations;

@@ -1,5 +1,6 @@
 /* Planners side by side and two plans locked together, without a display: what the workers bring, and how the lock carries over. */
 #include "tests/util.h"
+#include "tests/workspaces.h"
 #include "traces/traces.h"
 #include "ui/contest.h"
 #include "ui/pair.h"
@@ -37,26 +38,18 @@ static void set_up(struct fixture *f, gconstpointer file)
 
 static void tear_down(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
 {
-    PscWorkspace *watched = f->ws;
-    g_object_add_weak_pointer(G_OBJECT(f->ws), (gpointer *)&watched);
-    psc_workspace_close(f->ws);
-    g_object_unref(f->ws);
-    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
-    while (watched) { /* workers that are still at it hold a reference */
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_main_context_iteration(NULL, FALSE);
-        g_thread_yield();
-    }
+    workspace_close(f->ws);
 }
 
-/* Until the contest is over and the workspaces rest; ten minutes is for ever. */
+static gboolean contest_runs(PscWorkspace *ws)
+{
+    return psc_contest_running(psc_contest_of(ws));
+}
+
+/* Until the contest is over and the workspaces rest. */
 static void settle(struct fixture *f)
 {
-    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
-    while (psc_workspace_busy(f->ws) || psc_workspace_scanning(f->ws, NULL) || psc_contest_running(psc_contest_of(f->ws))) {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_main_context_iteration(NULL, TRUE);
-    }
+    workspace_settle(f->ws, contest_runs);
 }
 
 static const struct psc_plan_diff *wait_diff(struct fixture *f)

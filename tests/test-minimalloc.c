@@ -324,6 +324,21 @@ static void assert_fits(const struct psc_offsets_problem *p, uint64_t bound)
     psc_arena_release(&arena);
 }
 
+/* NULL, and the test is skipped, where the shared folder is not there. */
+static struct psc_doc *open_shared(const char *folder, const char *file, const char *end)
+{
+    char *name = g_strconcat(folder, file, end, NULL), *path = test_shared_path(name);
+    struct psc_error error = {0};
+    struct psc_doc *doc = NULL;
+    g_free(name);
+    if (!path)
+        g_test_skip("the shared folder is not there");
+    else if (psc_trace_open(path, NULL, NULL, &doc, &error))
+        g_error("%s", error.text);
+    g_free(path);
+    return doc;
+}
+
 static void test_published(void)
 {
     static const struct { const char *file; uint32_t boxes; uint64_t bound; } rows[] = {
@@ -332,22 +347,15 @@ static void test_published(void)
         {"K", 454, 1048576},
     };
     for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
-        char *name = g_strdup_printf("data/minimalloc/%s.1048576.csv", rows[k].file), *path = test_shared_path(name);
+        struct psc_doc *doc = open_shared("data/minimalloc/", rows[k].file, ".1048576.csv");
         struct psc_error error = {0};
-        struct psc_doc *doc = NULL;
-        g_free(name);
-        if (!path) {
-            g_test_skip("the shared folder is not there");
+        if (!doc)
             return;
-        }
-        if (psc_trace_open(path, NULL, NULL, &doc, &error))
-            g_error("%s", error.text);
         g_assert_cmpuint(doc->phases[0].boxes->problem.box_n, ==, rows[k].boxes);
         g_assert_cmpuint(doc->phases[0].boxes->packed.spaces[0].bound, ==, rows[k].bound);
         g_assert_cmpint(psc_offsets_check(&doc->phases[0].boxes->problem, &doc->phases[0].boxes->packed, &error), ==, PSC_OK);
         assert_fits(&doc->phases[0].boxes->problem, rows[k].bound);
         psc_doc_free(doc);
-        g_free(path);
     }
 }
 
@@ -398,20 +406,12 @@ static void assert_heights(const struct psc_offsets_problem *p, size_t k)
 static void test_planning(void)
 {
     for (size_t k = 0; k < G_N_ELEMENTS(planning); k++) {
-        char *name = g_strdup_printf("data/planning/%s.csv", planning[k].file), *path = test_shared_path(name);
-        struct psc_error error = {0};
-        struct psc_doc *doc = NULL;
-        g_free(name);
-        if (!path) {
-            g_test_skip("the shared folder is not there");
+        struct psc_doc *doc = open_shared("data/planning/", planning[k].file, ".csv");
+        if (!doc)
             return;
-        }
-        if (psc_trace_open(path, NULL, NULL, &doc, &error))
-            g_error("%s", error.text);
         g_test_message("%s", planning[k].file);
         assert_heights(&doc->phases[0].boxes->problem, k);
         psc_doc_free(doc);
-        g_free(path);
     }
 }
 

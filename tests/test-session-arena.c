@@ -72,20 +72,6 @@ static struct psc_graph *make(struct psc_arena *arena, uint64_t seed)
     return random_graph(arena, seed, &options);
 }
 
-static uint32_t same_values(const struct psc_graph *g, const struct run_heard *a, const struct run_heard *b, uint64_t seed)
-{
-    uint32_t n = 0;
-    for (psc_node i = 0; i < g->n; i++) {
-        g_assert_cmpint(a->value[i] == NULL, ==, b->value[i] == NULL);
-        if (!a->value[i])
-            continue;
-        if (memcmp(a->value[i], b->value[i], g->nodes[i].bytes))
-            g_error("seed %" G_GUINT64_FORMAT ": node %u differs", seed, i);
-        n++;
-    }
-    return n;
-}
-
 struct kept { struct psc_held *held; void *copy; uint64_t bytes; };
 
 static void drop(struct kept *kept, uint64_t seed)
@@ -182,7 +168,7 @@ static uint32_t expect_numbers_of_pools(uint64_t seed)
         }
         run_execute(pool, &heard[0].sink);
         run_execute(a.s, &heard[1].sink);
-        compared += same_values(g, &heard[0], &heard[1], seed);
+        compared += run_same_values(g, &heard[0], &heard[1], seed);
         shuffle(a.s, rand, kept, seed);
     }
     psc_session_arena_broken(a.s, &broken);
@@ -241,7 +227,7 @@ static void test_fresh(void)
                 run_execute(a[k].s, &heard[k].sink);
             }
         }
-        compared += same_values(g, &heard[0], &heard[1], seed);
+        compared += run_same_values(g, &heard[0], &heard[1], seed);
         reused += psc_session_depot(a[0].s, PSC_DEPOT_EXEC).reused > 0;
         g_assert_cmpuint(psc_session_depot(a[1].s, PSC_DEPOT_EXEC).reused, ==, 0);
         for (unsigned k = 0; k < 2; k++) {

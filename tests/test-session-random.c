@@ -81,20 +81,6 @@ static void test_recorded_as_planned(void)
 
 /* ---- values ------------------------------------------------------------------------------------------------------------ */
 
-static uint32_t compare_values(const struct psc_graph *g, struct run_heard *a, struct run_heard *b, uint64_t seed)
-{
-    uint32_t compared = 0;
-    for (psc_node i = 0; i < g->n; i++) {
-        g_assert_cmpint(a->value[i] == NULL, ==, b->value[i] == NULL);
-        if (!a->value[i])
-            continue;
-        if (memcmp(a->value[i], b->value[i], g->nodes[i].bytes))
-            g_error("seed %" G_GUINT64_FORMAT ": node %u differs", seed, i);
-        compared++;
-    }
-    return compared;
-}
-
 static void compare_rows(struct psc_session *a, struct psc_session *b)
 {
     struct psc_kv_info info;
@@ -132,7 +118,7 @@ static uint32_t expect_same_values(uint64_t seed)
         }
         run_execute(a, &heard[0].sink);
         run_execute(b, &heard[1].sink);
-        compared += compare_values(m.g, &heard[0], &heard[1], seed);
+        compared += run_same_values(m.g, &heard[0], &heard[1], seed);
         compare_rows(a, b);
     }
     run_heard_release(&heard[0]);
@@ -235,7 +221,7 @@ static void test_one_large_buffer(void)
         char *difference = run_compare(&heard[0]);
         if (difference)
             g_error("seed %" G_GUINT64_FORMAT ": %s", seed, difference);
-        compared += compare_values(m.g, &heard[0], &heard[1], seed);
+        compared += run_same_values(m.g, &heard[0], &heard[1], seed);
         for (int k = 0; k < 2; k++) {
             run_heard_release(&heard[k]);
             psc_session_free(s[k]);
@@ -332,7 +318,7 @@ static void live(uint64_t seed)
             run_fill_all(fresh, seed + turn + t, CONTEXT);
             run_execute(s, &heard[0].sink);
             run_execute(fresh, &heard[1].sink);
-            compare_values(m[k].g, &heard[0], &heard[1], seed);
+            run_same_values(m[k].g, &heard[0], &heard[1], seed);
             run_heard_release(&heard[0]);
             run_heard_release(&heard[1]);
         }

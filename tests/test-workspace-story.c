@@ -2,6 +2,7 @@
 #include "core/plan/plan.h"
 #include "tests/qwen.h"
 #include "tests/util.h"
+#include "tests/workspaces.h"
 #include "ui/draw/ghosts.h"
 #include "ui/workspace-kv.h"
 #include "ui/workspace-story.h"
@@ -74,25 +75,12 @@ static void set_up(struct fixture *f, gconstpointer how)
 
 static void settle(struct fixture *f)
 {
-    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
-    while (psc_workspace_busy(f->ws)) {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_main_context_iteration(NULL, TRUE);
-    }
+    workspace_settle(f->ws, NULL);
 }
 
 static void tear_down(struct fixture *f, gconstpointer how G_GNUC_UNUSED)
 {
-    PscWorkspace *watched = f->ws;
-    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
-    g_object_add_weak_pointer(G_OBJECT(f->ws), (gpointer *)&watched);
-    psc_workspace_close(f->ws);
-    g_object_unref(f->ws);
-    while (watched) {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_main_context_iteration(NULL, FALSE);
-        g_thread_yield();
-    }
+    workspace_close(f->ws);
 }
 
 static const struct psc_analysis *analysis(struct fixture *f)

@@ -1,6 +1,7 @@
 /* The workspace and what moves it, without a display: a document in, positions, selections and verdicts out. */
 #include "traces/traces.h"
 #include "tests/util.h"
+#include "tests/workspaces.h"
 #include "ui/navigate.h"
 #include "ui/filter.h"
 #include "ui/workspace-kv.h"
@@ -43,26 +44,12 @@ static void set_up(struct fixture *f, gconstpointer file)
 
 static void tear_down(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
 {
-    PscWorkspace *watched = f->ws;
-    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
-    g_object_add_weak_pointer(G_OBJECT(f->ws), (gpointer *)&watched);
-    psc_workspace_close(f->ws);
-    g_object_unref(f->ws);
-    while (watched) { /* workers that are still at it hold a reference */
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_main_context_iteration(NULL, FALSE);
-        g_thread_yield();
-    }
+    workspace_close(f->ws);
 }
 
-/* Lets workers report until the workspace is idle; ten minutes is for ever. */
 static void settle(struct fixture *f)
 {
-    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
-    while (psc_workspace_busy(f->ws) || psc_workspace_scanning(f->ws, NULL)) {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_main_context_iteration(NULL, TRUE);
-    }
+    workspace_settle(f->ws, NULL);
 }
 
 static void drain(struct fixture *f)

@@ -12,3 +12,12 @@ void psc_ui_name(GtkWidget *widget, const char *name)
     if (inner)
         name_one(inner, name);
 }
+
+GtkWidget *psc_icon_button(const char *icon, const char *name, const char *action)
+{
+    GtkWidget *button = gtk_button_new_from_icon_name(icon);
+    gtk_widget_set_tooltip_text(button, name);
+    psc_ui_name(button, name);
+    gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
+    return button;
+}

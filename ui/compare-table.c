@@ -16,13 +16,7 @@ static uint32_t count(PscWorkspace *ws)
 
 static void at_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    int32_t at = psc_workspace_difference_at(ws, difference(ws, row));
-    if (at < 0)
-        psc_text_add(out, "fill");
-    else if (at >= psc_study_end(psc_workspace_study(ws)))
-        psc_text_add(out, "end");
-    else
-        psc_text_addf(out, "%d", at);
+    psc_add_position(out, psc_workspace_study(ws), psc_workspace_difference_at(ws, difference(ws, row)));
 }
 
 static int at_compare(PscWorkspace *ws, uint32_t a, uint32_t b)

@@ -335,15 +335,6 @@ static GtkWidget *spacer(void)
     return space;
 }
 
-static GtkWidget *icon_button(const char *icon, const char *name, const char *action)
-{
-    GtkWidget *button = gtk_button_new_from_icon_name(icon);
-    gtk_widget_set_tooltip_text(button, name);
-    psc_ui_name(button, name);
-    gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
-    return button;
-}
-
 static GtkWidget *bar_new(PscContestPage *self)
 {
     GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 10), *back = gtk_button_new_with_label("\xe2\x80\xb9 Timeline");
@@ -376,9 +367,9 @@ static GtkWidget *tools_new(PscContestPage *self)
     gtk_widget_set_tooltip_text(copy, "Text with tabs, for a spreadsheet or an issue");
     g_signal_connect_swapped(copy, "clicked", G_CALLBACK(copy_cb), self);
     gtk_box_append(GTK_BOX(row), copy);
-    gtk_box_append(GTK_BOX(row), icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out"));
-    gtk_box_append(GTK_BOX(row), icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all"));
-    gtk_box_append(GTK_BOX(row), icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in"));
+    gtk_box_append(GTK_BOX(row), psc_icon_button("zoom-out-symbolic", "Zoom out (S)", "win.zoom-out"));
+    gtk_box_append(GTK_BOX(row), psc_icon_button("zoom-fit-best-symbolic", "Whole run (0)", "win.show-all"));
+    gtk_box_append(GTK_BOX(row), psc_icon_button("zoom-in-symbolic", "Zoom in (W)", "win.zoom-in"));
     return row;
 }
 

@@ -264,13 +264,7 @@ static const struct psc_event *access_event(PscWorkspace *ws, uint32_t row)
 
 static void access_at_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    int32_t at = access_event(ws, row)->position;
-    if (at < 0)
-        psc_text_add(out, "fill");
-    else if (at >= psc_study_end(psc_workspace_study(ws)))
-        psc_text_add(out, "end");
-    else
-        psc_text_addf(out, "%d", at);
+    psc_add_position(out, psc_workspace_study(ws), access_event(ws, row)->position);
 }
 
 static void access_kind_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)

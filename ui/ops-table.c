@@ -27,6 +27,16 @@ void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node)
                       psc_node_label(study->graph, node, label, sizeof label));
 }
 
+void psc_add_position(struct psc_text *out, const PscStudy *study, int32_t position)
+{
+    if (position < 0)
+        psc_text_add(out, "fill");
+    else if (position >= psc_study_end(study))
+        psc_text_add(out, "end");
+    else
+        psc_text_addf(out, "%d", position);
+}
+
 void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, int32_t position)
 {
     const struct psc_story *story = study->analysis->story;

@@ -22,6 +22,8 @@ extern const PscTableKind psc_kv_table;       /* rows of the KV regions that the
 
 /* "#124 ffn_up" */
 void psc_add_node(struct psc_text *out, const PscStudy *study, psc_node node);
+/* "fill", "end" or the position. */
+void psc_add_position(struct psc_text *out, const PscStudy *study, int32_t position);
 /* The node; without one the title of the position in a story that has titles, else "the host". */
 void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, int32_t position);
 /* "12–14", "fill–7", "3–end": from its write to its last access, or to the end where it is pinned. */
