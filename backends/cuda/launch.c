@@ -302,7 +302,7 @@ static enum psc_status op_rope(struct psc_backend *b, const struct psc_call *cal
     enum psc_status status = PSC_OK;
     if (call->op == PSC_OP_FUSED_BIAS_ROPE)
         status = psc_cuda_vector(b, &call->bias[0], &bias, reterr);
-    if (status == PSC_OK && call->op == PSC_OP_ROPE && call->faults & PSC_CALL_L6)
+    if (status == PSC_OK && psc_call_takes_early(call, 0))
         status = early(b, &call->in[0], &x, reterr);
     if (status == PSC_OK)
         status = psc_cuda_blocks(call, tokens * (p->hd / 2), &shape, reterr);

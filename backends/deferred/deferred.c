@@ -180,7 +180,7 @@ static enum psc_status launch(struct psc_backend *b, const struct psc_call *call
     enum psc_status status = psc_cpu_exec_prepare(&b->exec, &in_place, reterr);
     if (status)
         return status;
-    if (call->faults & PSC_CALL_L6 && call->op == PSC_OP_ROPE && call->in[0].bytes) {
+    if (psc_call_takes_early(call, 0) && call->in[0].bytes) {
         command.early = psc_alloc((size_t)call->in[0].bytes);
         if (!command.early)
             return psc_fail_nomem(reterr);

@@ -78,6 +78,12 @@ struct psc_call {
     uint64_t workspace_bytes;
 };
 
+/* Fault l6: the host takes operand k while the call is encoded, and sees what is there then. */
+static inline bool psc_call_takes_early(const struct psc_call *call, uint32_t k)
+{
+    return call->faults & PSC_CALL_L6 && call->op == PSC_OP_ROPE && k == 0;
+}
+
 /* Something looked at without disturbing the run: takes effect in the order of the queue, like a kernel. The result
  * is there after the next synchronise. */
 enum psc_probe_kind { PSC_PROBE_HASH, PSC_PROBE_STATS, PSC_PROBE_COPY };

@@ -167,7 +167,7 @@ static enum psc_status probe_hash(const struct psc_backend_api *api, struct psc_
     return api->probe(b, &probe, reterr);
 }
 
-/* Fault l6: the host takes the operand while the call is encoded, and sees what is there then. */
+/* The hash of what is there at this moment, not of what will be there when the queue comes to it. */
 static enum psc_status hash_early(const struct psc_backend_api *api, struct psc_backend *b, psc_address at, uint64_t bytes,
                                   uint64_t *ret, struct psc_error *reterr)
 {
@@ -330,9 +330,8 @@ enum psc_status psc_look_before(struct psc_recorder *r, const struct psc_backend
         look->under[e] = r->options.hashed && overwrites(call, k);
         if (!call->in[k].at || read->window == PSC_NONE)
             continue;
-        bool early = call->faults & PSC_CALL_L6 && call->op == PSC_OP_ROPE && k == 0;
-        status = (early ? hash_early : probe_hash)(api, b, call->in[k].at + read->lo, read->hi - read->lo, &look->found[e],
-                                                   reterr);
+        status = (psc_call_takes_early(call, k) ? hash_early : probe_hash)(
+            api, b, call->in[k].at + read->lo, read->hi - read->lo, &look->found[e], reterr);
         look->asked[e] = true;
     }
     return status;
