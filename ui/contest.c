@@ -47,15 +47,10 @@ static void add(PscContest *self, const char *word)
     g_ptr_array_add(self->entrants, e);
 }
 
-static gboolean brings_plan(const PscStudy *study)
-{
-    return study->phase.plan || study->phase.story;
-}
-
 static void line_up(PscContest *self)
 {
     g_ptr_array_set_size(self->entrants, 0);
-    if (brings_plan(self->study))
+    if (psc_study_brings_plan(self->study))
         add(self, PSC_CONTENDER_FILE);
     for (const struct psc_planner *p = psc_planners; p->name; p++) {
         add(self, p->name);
@@ -225,14 +220,10 @@ const PscEntrant *psc_contest_at(PscContest *self, guint i)
 guint psc_contest_own(PscContest *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
-    gboolean filed = study && !study->options.replan && brings_plan(study);
-    const struct psc_planner *planner = study && study->options.planner ? study->options.planner : psc_planners;
+    const struct psc_planner *planner = psc_study_planner(study);
     for (guint i = 0; study && i < self->entrants->len; i++) {
         const PscEntrant *e = psc_contest_at(self, i);
-        if (filed ? e->choice.filed : e->choice.planner == planner && e->choice.plan.size == study->options.plan.size)
-            return i;
-        if (study->phase.boxes && !filed && !study->options.planner && e->choice.planner &&
-            g_str_equal(e->choice.planner->name, "optimal"))
+        if (planner ? e->choice.planner == planner && e->choice.plan.size == study->options.plan.size : e->choice.filed)
             return i;
     }
     return PSC_NONE;

@@ -96,19 +96,10 @@ static const struct psc_planner *planner_of(GtkListBoxRow *row)
     return row ? g_object_get_data(G_OBJECT(row), "planner") : NULL;
 }
 
-/* The planner of the plan that is shown: NULL when it is the file's. */
-static const struct psc_planner *planner_now(PscPlanMenu *self)
-{
-    PscStudy *study = psc_workspace_study(self->ws);
-    if (!study || (!study->options.replan && (study->phase.plan || study->phase.story)))
-        return NULL;
-    return study->options.planner ? study->options.planner : study->phase.boxes ? psc_planner_find("optimal") : psc_planners;
-}
-
 static void update_planners(PscPlanMenu *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
-    const struct psc_planner *now = planner_now(self);
+    const struct psc_planner *now = psc_study_planner(psc_workspace_study(self->ws));
     for (int i = 0; study; i++) {
         GtkListBoxRow *row = gtk_list_box_get_row_at_index(GTK_LIST_BOX(self->planners), i);
         if (!row)
@@ -136,7 +127,7 @@ static void update(PscPlanMenu *self)
     gboolean graph = study && study->graph;
     gtk_widget_set_sensitive(self->button, graph || (study && study->phase.boxes));
     gtk_widget_set_visible(self->of_pools, graph); /* boxes have neither pools nor an order */
-    const struct psc_planner *now = study ? planner_now(self) : NULL;
+    const struct psc_planner *now = study ? psc_study_planner(psc_workspace_study(self->ws)) : NULL;
     gtk_widget_set_sensitive(self->of_pools, !now || !psc_packer_find(now->name)); /* and planners of arenas look at none of it */
     if (!study || !options)
         return;
@@ -184,7 +175,7 @@ static void choose_cb(PscPlanMenu *self)
 static void planner_cb(PscPlanMenu *self, GtkListBoxRow *row)
 {
     const struct psc_analysis_options *now = psc_workspace_options(self->ws);
-    if (self->syncing || !now || !row || planner_of(row) == planner_now(self))
+    if (self->syncing || !now || !row || planner_of(row) == psc_study_planner(psc_workspace_study(self->ws)))
         return;
     struct psc_analysis_options next = *now;
     next.planner = planner_of(row);
@@ -206,9 +197,9 @@ static void shown_cb(PscPlanMenu *self, GParamSpec *property G_GNUC_UNUSED, GtkW
         GtkListBoxRow *row = gtk_list_box_get_row_at_index(GTK_LIST_BOX(self->planners), i);
         if (!row)
             break;
-        if (planner_of(row) == planner_now(self) || (!first && gtk_widget_get_visible(GTK_WIDGET(row))))
+        if (planner_of(row) == psc_study_planner(psc_workspace_study(self->ws)) || (!first && gtk_widget_get_visible(GTK_WIDGET(row))))
             first = row;
-        if (planner_of(row) == planner_now(self))
+        if (planner_of(row) == psc_study_planner(psc_workspace_study(self->ws)))
             break;
     }
     if (first) {

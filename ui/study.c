@@ -395,3 +395,15 @@ void psc_look_clear(PscLook *look)
     g_clear_pointer(&look->records, psc_records_unref);
     g_clear_pointer(&look->study, psc_study_unref);
 }
+
+bool psc_study_brings_plan(const PscStudy *study)
+{
+    return study->phase.plan || study->phase.story;
+}
+
+const struct psc_planner *psc_study_planner(const PscStudy *study)
+{
+    if (!study || (!study->options.replan && psc_study_brings_plan(study)))
+        return NULL;
+    return study->options.planner ? study->options.planner : study->phase.boxes ? psc_planner_find("optimal") : psc_planners;
+}

@@ -71,6 +71,9 @@ uint32_t psc_study_tenants_before(const PscStudy *study, uint32_t buffer, int32_
 psc_node psc_study_node_at(const PscStudy *study, int32_t position); /* PSC_NONE at -1 and n, and without a graph */
 /* Number of positions: the cursor runs from -1 to this. */
 int32_t psc_study_end(const PscStudy *study);
+bool psc_study_brings_plan(const PscStudy *study); /* the file has a plan, or events of its own */
+/* The planner of the plan that is shown; NULL when it is the file's, or study is NULL. */
+const struct psc_planner *psc_study_planner(const PscStudy *study);
 
 typedef struct {
     psc_node node;  /* PSC_NONE: not known */

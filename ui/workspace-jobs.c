@@ -127,7 +127,7 @@ void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const st
 struct ahead {
     PscDocument *document;
     guint phase, step, n, done; /* of the steps [step, step + n) so many were read */
-    struct psc_step read[TOKENS_AHEAD]; /* only token and text, which are g_strdup'ed */
+    struct psc_step read[TOKENS_AHEAD]; /* only has_token and text, which is g_strdup'ed */
 };
 
 static void free_ahead(gpointer data)

@@ -109,12 +109,8 @@ static double copy_rate(unsigned threads)
 /* The backend that all layers run on, when it has memory of its own. */
 static const struct psc_backend_api *device_of(const char *spec)
 {
-    uint32_t n;
-    const struct psc_backend_api *const *apis = psc_backend_apis(&n);
-    for (uint32_t i = 0; spec && i < n; i++)
-        if (!apis[i]->is_host && !strcmp(apis[i]->name, spec))
-            return apis[i];
-    return NULL;
+    const struct psc_backend_entry *entry = spec ? psc_backend_find(spec) : NULL;
+    return entry && entry->api && !entry->api->is_host ? entry->api : NULL;
 }
 
 /* The same of a device: its own copies, on its queue. */

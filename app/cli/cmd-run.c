@@ -1,6 +1,7 @@
 /* run: executes a model or a graph here. Text appears as it comes; what is to be kept is written at the end, or
  * streamed. Ctrl-C ends the run, not the program: what was recorded is written all the same. */
 #include "app/cli/commands.h"
+#include "app/cli/figures.h"
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
 #include "app/cli/run-arena.h"
@@ -338,11 +339,7 @@ static void verified_json(struct psc_json *j, const struct psc_verified *v)
         psc_json_put_string(j, "kind", d->kind);
         psc_json_put_u64(j, "phase", d->phase);
         psc_json_put_u64(j, "step", d->step);
-        psc_json_key(j, "node");
-        if (d->node < d->graph->n)
-            psc_json_u64(j, d->graph->nodes[d->node].id);
-        else
-            psc_json_null(j);
+        cli_id_json(j, "node", d->graph, d->node < d->graph->n ? d->node : PSC_NONE);
         if (d->cause != PSC_VERIFY_COMPUTED && d->cause != PSC_VERIFY_UNWRITTEN)
             psc_json_put_u64(j, "reads", d->graph->nodes[d->value].id);
         psc_json_put_string(j, "text", psc_text_str(&text));

@@ -103,7 +103,6 @@ static enum psc_status multiply_many(struct psc_backend *b, const struct psc_cal
             status = b->rt->multiply(b->dev, plain, x, step, to, out_step, in, rows, tokens, ret_done, reterr);
         if (status || !*ret_done)
             return status;
-        b->figures.multiplied++;
         struct psc_k_elements k = {.a = PSC_CUDA_POINTER(const float, to), .b = PSC_CUDA_POINTER(const float, bias[i]),
                                    .out = PSC_CUDA_POINTER(float, to), .n = rows * tokens, .row = rows, .a_step = out_step,
                                    .out_step = out_step, .op = PSC_K_ADD};

@@ -66,7 +66,6 @@ enum psc_status psc_cuda_run(struct psc_backend *b, enum psc_cuda_kernel kernel,
         lead.skips_barrier = (faults & PSC_CALL_L24 ? PSC_CUDA_RACES : 0u) | (faults & PSC_CALL_L25 ? PSC_CUDA_LEAVES : 0u);
     if (!shape.bx || !shape.by)
         return PSC_OK;
-    b->figures.kernels++;
     return b->rt->run(b->dev, kernel, shape, lead, args, args_n, reterr);
 }
 
@@ -133,7 +132,6 @@ enum psc_status psc_cuda_guard(struct psc_backend *b, const struct psc_call *cal
     b->calls[b->call_n++] = kept;
     b->mark = ++b->marks;
     b->guarded = true;
-    b->figures.guards++;
     return PSC_CUDA_RUN(b, guard, shape, 1, 0, &k, reterr);
 }
 

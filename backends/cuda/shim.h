@@ -15,14 +15,12 @@ extern const struct psc_backend_api psc_backend_cuda_shim;
 struct psc_cuda_figures {
     uint64_t generation;     /* allocations of the pool, reuse counted */
     uint64_t device_bytes;   /* held now */
-    uint64_t kernels, guards; /* launched; replays not counted */
     uint64_t recordings, replays, windows_spoilt;
     uint64_t staged;         /* copies to another backend */
     uint64_t most_in_flight;
-    uint64_t looks, drains;  /* probes; times their results were fetched */
+    uint64_t drains;         /* times results of probes were fetched */
     uint64_t fallbacks;      /* of those: because pinned memory had come to its ceiling */
     uint64_t waits;          /* times the host waited for the queue */
-    uint64_t multiplied;     /* products that the library did, not our kernels */
 };
 void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret);
 

@@ -150,32 +150,20 @@ enum psc_status psc_cuda_await_copy(struct psc_backend *b, uint64_t ticket, stru
 
 /* ---- probes ------------------------------------------------------------------------------------------- */
 
-static uint64_t elements_of(const struct psc_probe *p)
-{
-    return p->dtype == PSC_F16 || p->dtype == PSC_BF16 ? p->bytes / 2
-           : p->dtype == PSC_Q8_0                       ? p->bytes / 34 * 32
-                                                        : p->bytes / 4;
-}
-
 /* From bytes that lie in host memory, or from the hashes of their chunks. */
 static void answer(const struct psc_probe *p, const void *bytes, uint64_t chunks)
 {
-    uint64_t hash = p->bytes * PSC_PROBE_MULTIPLIER;
-    switch (p->kind) {
-    case PSC_PROBE_HASH:
-        for (uint64_t i = 0; i < chunks; i++)
-            hash += ((const uint64_t *)bytes)[i];
-        hash = chunks || !p->bytes ? psc_hash_mix(hash) : psc_probe_hash(bytes, p->bytes);
-        memcpy(p->ret, &hash, sizeof hash);
-        break;
-    case PSC_PROBE_STATS:
-        psc_probe_stats_of(bytes, elements_of(p), p->dtype, p->ret);
-        break;
-    case PSC_PROBE_COPY:
-        if (p->bytes)
-            memcpy(p->ret, bytes, (size_t)p->bytes);
-        break;
+    if (!chunks) {
+        struct psc_probe host = *p;
+        host.at = (psc_address)(uintptr_t)bytes;
+        psc_cpu_exec_probe(&host);
+        return;
     }
+    uint64_t hash = p->bytes * PSC_PROBE_MULTIPLIER;
+    for (uint64_t i = 0; i < chunks; i++)
+        hash += ((const uint64_t *)bytes)[i];
+    hash = psc_hash_mix(hash);
+    memcpy(p->ret, &hash, sizeof hash);
 }
 
 void psc_cuda_look(struct psc_backend *b)
@@ -256,7 +244,6 @@ enum psc_status psc_cuda_probe(struct psc_backend *b, const struct psc_probe *p,
     enum psc_status status = psc_cuda_outside(b, "bytes are looked at", reterr);
     if (status)
         return status;
-    b->figures.looks++;
     if (chunks > PSC_CUDA_HASH_SLOTS)
         chunks = 0; /* the bytes go to the host */
     if (chunks && !b->hashes)

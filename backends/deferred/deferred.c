@@ -385,7 +385,6 @@ const struct psc_backend_api psc_backend_deferred = {
     .free = release,
     .write = write_bytes,
     .read = read_bytes,
-    .peek = read_bytes,
     .fill = fill,
     .load_weight = load_weight,
     .launch = launch,

@@ -29,11 +29,6 @@ static struct psc_candela_wrong blank(enum psc_wrong what, uint32_t step)
     return (struct psc_candela_wrong){.what = what, .step = step, .other = PSC_NONE, .id = PSC_NONE, .with = PSC_NONE};
 }
 
-static bool is_reference(enum psc_how how)
-{
-    return how == PSC_HOW_REFERENCE_SLOT || how == PSC_HOW_REFERENCE_ETERNAL;
-}
-
 static bool makes_bytes(enum psc_how how)
 {
     return how == PSC_HOW_ALLOCATE || how == PSC_HOW_REGION || how == PSC_HOW_USE_SLOT || how == PSC_HOW_IN_PLACE;
@@ -60,7 +55,7 @@ static void follow(struct audit *a)
             if (from != PSC_NONE)
                 a->lives[from].last = (int32_t)p;
         }
-        a->origin[p] = is_reference(s->how)    ? origin_of(a, s->inputs[s->operand])
+        a->origin[p] = psc_how_is_reference(s->how)    ? origin_of(a, s->inputs[s->operand])
                        : makes_bytes(s->how) ? p
                                                : PSC_NONE;
         if (a->origin[p] != PSC_NONE && (s->cell || s->id == plan->root || !a->reader_n[s->id]))
@@ -147,9 +142,13 @@ static enum psc_status look_at_aliases(struct audit *a, struct psc_error *reterr
     uint32_t *owner = status ? NULL : psc_arena_alloc(&a->scratch, a->plan->id_n, sizeof *owner);
     if (status)
         return status;
-    if (!owner)
+    uint32_t *last = status ? NULL : psc_arena_alloc(&a->scratch, a->plan->id_n, sizeof *last); /* where an id was last spoken of */
+    if (!owner || !last)
         return psc_fail_nomem(reterr);
     memset(owner, 0xff, a->plan->id_n * sizeof *owner);
+    memset(last, 0xff, a->plan->id_n * sizeof *last);
+    for (uint32_t k = 0; k < a->plan->alias_n; k++)
+        last[a->plan->aliases[k].node] = last[a->plan->aliases[k].target] = a->plan->aliases[k].position;
     for (uint32_t i = 0; i < n; i++)
         owner[entries[i].node] = entries[i].owner;
     for (uint32_t i = 0; i < n; i++)
@@ -157,9 +156,7 @@ static enum psc_status look_at_aliases(struct audit *a, struct psc_error *reterr
             struct psc_candela_wrong wrong = blank(PSC_WRONG_TWO_HOPS, PSC_NONE);
             wrong.id = entries[i].node;
             wrong.with = entries[i].owner;
-            for (uint32_t k = 0; k < a->plan->alias_n; k++)
-                if (a->plan->aliases[k].node == wrong.with || a->plan->aliases[k].target == wrong.with)
-                    wrong.step = a->plan->aliases[k].position;
+            wrong.step = last[wrong.with];
             if (wrong.step >= a->plan->n)
                 wrong.step = a->plan->n - 1;
             add(a, wrong);

@@ -1,7 +1,7 @@
 /* core/candela/kept.h: a planned expression, kept so that a person may walk through it: what the document carries.
  *
  *     (a + b) * 2      nodes   a b sum x2                         ids as in the expression
- *                      moves   push sum, enter sum, push b, push a, enter a, exit a, ...
+ *                      moves   push sum, enter sum, push b, push a, enter a, leave a, ...
  *                      plan    steps with their refused strategies, slots, the alias map's history
  *                      map at  position 2: who stood for whom when step 2 was decided
  *

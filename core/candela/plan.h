@@ -37,6 +37,11 @@ enum psc_how {
     PSC_HOW_ALLOCATE, PSC_HOW_REGION, PSC_HOW_BAKED, PSC_HOW_N
 };
 const char *psc_how_name(enum psc_how how); /* "in place" */
+/* The step shows bytes of an operand and makes none. */
+static inline bool psc_how_is_reference(enum psc_how how)
+{
+    return how == PSC_HOW_REFERENCE_SLOT || how == PSC_HOW_REFERENCE_ETERNAL;
+}
 
 /* Why a better strategy was refused: one for each predicate that does not hold, of each operand, as they are asked. */
 enum psc_denied {

@@ -55,11 +55,6 @@ static bool is_filled(enum psc_how how)
     return how == PSC_HOW_LEAF || how == PSC_HOW_CACHE_HIT;
 }
 
-static bool is_reference(enum psc_how how)
-{
-    return how == PSC_HOW_REFERENCE_SLOT || how == PSC_HOW_REFERENCE_ETERNAL;
-}
-
 static uint64_t bytes_of(const struct psc_strides *layout, uint64_t *ret_lo)
 {
     uint64_t lo, hi;
@@ -88,7 +83,7 @@ static void settle_step(struct lowering *l, uint32_t p)
         bool kept = step->how == PSC_HOW_CACHE_HIT;
         settle_filled(l, step->id, p, kept ? "cache" : "edge", kept && step->cell ? &step->cell->layout : &step->layout,
                       kept ? PSC_ROLE_EXTERNAL : PSC_ROLE_INPUT);
-    } else if (is_reference(step->how)) {
+    } else if (psc_how_is_reference(step->how)) {
         const struct spot *from = &l->spots[step->inputs[step->operand]];
         *spot = *from;
         spot->value = p;
@@ -110,7 +105,7 @@ static void add_value(struct lowering *l, uint32_t p, bool is_output)
     const struct spot *spot = &l->spots[step->id];
     struct psc_value value = {
         .kind = is_filled(step->how) ? PSC_VALUE_FILL : PSC_VALUE_NODE,
-        .is_view = is_reference(step->how) && spot->root != PSC_NONE,
+        .is_view = psc_how_is_reference(step->how) && spot->root != PSC_NONE,
         .is_output = is_output,
         .layer = -1,
         .node = p,
@@ -153,7 +148,7 @@ static struct psc_event read_nowhere(struct lowering *l, uint32_t p, uint32_t id
     struct psc_event event = psc_event_blank(PSC_EV_READ, (int32_t)p);
     uint32_t value = PSC_NONE, q = l->step_of[id];
     char text[96];
-    if (q != PSC_NONE && !is_reference(l->plan->steps[q].how))
+    if (q != PSC_NONE && !psc_how_is_reference(l->plan->steps[q].how))
         value = q;
     if (value == PSC_NONE) {
         snprintf(text, sizeof text, q == PSC_NONE ? "%.60s, which no step makes" : "%.60s, which shows what is not there",
@@ -216,7 +211,7 @@ static void write_result(struct lowering *l, uint32_t p)
 {
     const struct psc_candela_step *step = &l->plan->steps[p];
     const struct spot *spot = &l->spots[step->id];
-    if (is_reference(step->how)) {
+    if (psc_how_is_reference(step->how)) {
         if (spot->root != PSC_NONE)
             add(l, at_spot(PSC_EV_VIEW, (int32_t)p, spot), p);
         return;
@@ -273,7 +268,7 @@ static void add_steps(struct lowering *l, bool *made)
         if (writes)
             add(l, at_spot(PSC_EV_ALLOC, (int32_t)p, &l->spots[step->id]), p);
         if (!is_filled(step->how)) {
-            if (!is_reference(step->how) || !made[step->inputs[step->operand]])
+            if (!psc_how_is_reference(step->how) || !made[step->inputs[step->operand]])
                 read_inputs(l, p, made);
             write_result(l, p);
         }

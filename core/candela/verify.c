@@ -290,34 +290,35 @@ static void why_missing(const struct psc_candela_plan *plan, struct psc_candela_
     }
 }
 
-static bool is_reference(enum psc_how how)
-{
-    return how == PSC_HOW_REFERENCE_SLOT || how == PSC_HOW_REFERENCE_ETERNAL;
-}
+/* Which step made what, and which one wrote the bytes that each shows, of the steps before the refused one. */
+struct origins {
+    uint32_t *step_of, *from; /* [id_n], [n]; PSC_NONE */
+};
 
-/* The step that wrote the bytes which step p shows: at most as many hops as there are references in a row. */
-static uint32_t origin(const struct psc_candela_plan *plan, const uint32_t *step_of, uint32_t p)
+static uint32_t origin(const struct origins *o, uint32_t id)
 {
-    while (p != PSC_NONE && is_reference(plan->steps[p].how))
-        p = step_of[plan->steps[p].inputs[plan->steps[p].operand]];
-    return p;
+    uint32_t p = o->step_of[id];
+    return p == PSC_NONE ? PSC_NONE : o->from[p];
 }
 
 /* Who holds the bytes that a step would write: looked for among all that was made before and is not given back. */
 static enum psc_status why_shared(const struct psc_candela_plan *plan, struct psc_candela_wrong *w, struct psc_error *reterr)
 {
     const struct psc_candela_step *step = &plan->steps[w->step];
-    uint32_t *step_of = psc_alloc((plan->id_n + (size_t)1) * sizeof *step_of);
+    struct origins o = {.step_of = psc_alloc((plan->id_n + (size_t)1) * sizeof *o.step_of),
+                        .from = psc_alloc((plan->n + (size_t)1) * sizeof *o.from)};
     bool *gone = psc_alloc0(plan->id_n + (size_t)1, sizeof *gone);
-    if (!step_of || !gone) {
-        psc_free(step_of);
+    if (!o.step_of || !o.from || !gone) {
+        psc_free(o.step_of);
+        psc_free(o.from);
         psc_free(gone);
         return psc_fail_nomem(reterr);
     }
-    memset(step_of, 0xff, plan->id_n * sizeof *step_of);
+    memset(o.step_of, 0xff, plan->id_n * sizeof *o.step_of);
     for (uint32_t p = 0; p < w->step; p++) {
         const struct psc_candela_step *s = &plan->steps[p];
-        step_of[s->id] = p;
+        o.from[p] = psc_how_is_reference(s->how) ? origin(&o, s->inputs[s->operand]) : p;
+        o.step_of[s->id] = p;
         if (s->how == PSC_HOW_USE_SLOT)
             gone[s->take] = true;
         if (s->how == PSC_HOW_IN_PLACE) {
@@ -329,16 +330,15 @@ static enum psc_status why_shared(const struct psc_candela_plan *plan, struct ps
             gone[s->dealloc[k]] = true;
     }
     uint32_t target = step->how == PSC_HOW_USE_SLOT ? step->take : step->inputs[step->operand];
-    uint32_t bytes = origin(plan, step_of, step_of[target]);
+    uint32_t bytes = origin(&o, target);
     for (uint32_t k = 0; k < step->input_n && w->why == PSC_WHY_UNTOLD; k++)
-        if (step->how == PSC_HOW_IN_PLACE && k != step->operand &&
-            origin(plan, step_of, step_of[step->inputs[k]]) == bytes) {
+        if (step->how == PSC_HOW_IN_PLACE && k != step->operand && origin(&o, step->inputs[k]) == bytes) {
             w->why = PSC_WHY_OPERANDS_SHARE;
             w->with = step->inputs[k];
         }
     for (uint32_t p = 0; p < w->step && w->why == PSC_WHY_UNTOLD; p++) {
         const struct psc_candela_step *s = &plan->steps[p];
-        if (origin(plan, step_of, p) != bytes || (s->id == target && !s->cell))
+        if (o.from[p] != bytes || (s->id == target && !s->cell))
             continue;
         if (s->cell && s->how != PSC_HOW_CACHE_HIT) {
             w->why = PSC_WHY_CACHE_HOLDS;
@@ -354,7 +354,8 @@ static enum psc_status why_shared(const struct psc_candela_plan *plan, struct ps
             }
         }
     }
-    psc_free(step_of);
+    psc_free(o.step_of);
+    psc_free(o.from);
     psc_free(gone);
     return PSC_OK;
 }

@@ -8,7 +8,7 @@
  *     spent       steps that allocate though an operand's bytes die there and would do; bytes given back later than
  *                 their last reader; a report that is not what the heap saw
  *
- *     a - (b + 0), fault b1      step 3: element 0 is -7, one by one it is 7: its operands are exchanged
+ *     a - (b + 0), fault b1      step 3 gives -7 where 7 is right (element 0): its operands changed places
  *
  * Cost: the expression twice, O(nodes + edges) beside that. What would take more than PSC_VERIFY_MAX element steps is
  * not carried out (executed is false then), nor what has slots for which nothing stands in, or plans inside.

@@ -119,8 +119,6 @@ static enum psc_status count_slots(struct making *m, struct psc_error *reterr)
         m->n += home != PSC_NONE;
         if (home != PSC_NONE && s->events[i].slot >= slot_n[home])
             slot_n[home] = s->events[i].slot + 1;
-        if (s->events[i].run >= m->t->run_n)
-            m->t->run_n = s->events[i].run + 1u;
     }
     m->t->slot_n = slot_n;
     return PSC_OK;
@@ -173,8 +171,6 @@ static void walk(struct making *m)
             m->latest[(size_t)at * s->arena_n + k] =
                 k == home ? at : at ? m->latest[(size_t)(at - 1) * s->arena_n + k] : PSC_NONE;
         m->points[at++] = (struct psc_arena_point){i, home, e->position, e->run, *f};
-        if (f->live_capacity + f->retained > m->t->top)
-            m->t->top = f->live_capacity + f->retained;
     }
     m->t->points = m->points;
     m->t->latest = m->latest;

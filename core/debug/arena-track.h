@@ -42,8 +42,7 @@ struct psc_arena_track {
     const struct psc_story *story;
     const struct psc_arena_point *points;   /* by event */
     const uint32_t *latest;                 /* [point_n][arena_n]: latest point of each arena, PSC_NONE */
-    uint32_t point_n, run_n;
-    uint64_t top;                           /* the highest live_capacity + retained of any arena: for an axis */
+    uint32_t point_n;
     const struct psc_arena_record *records; /* by (arena, slot, event) */
     const uint32_t *const *first;           /* [arena_n][slot_n + 1]: records of a slot */
     const uint32_t *slot_n;                 /* [arena_n]: slots that were ever used */

@@ -59,7 +59,8 @@ static struct psc_cost cost_of_story(const struct psc_analysis *a)
     return c;
 }
 
-struct psc_cost psc_cost_of(const struct psc_analysis *a)
+/* All 0 without a story. */
+static struct psc_cost cost_of(const struct psc_analysis *a)
 {
     if (a->plan)
         return cost_of_plan(a->plan);
@@ -147,7 +148,7 @@ enum psc_status psc_contender_run(const struct psc_phase *phase, const char *nam
         ret->analysis = NULL;
         return refuse(ret, status, &error, reterr);
     }
-    ret->cost = psc_cost_of(ret->analysis);
+    ret->cost = cost_of(ret->analysis);
     return PSC_OK;
 }
 

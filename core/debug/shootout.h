@@ -49,9 +49,6 @@ void psc_contender_release(struct psc_contender *contender); /* {0} is fine */
 /* Fewest bytes first, then by name; those that cannot plan stand at the end. For qsort. */
 int psc_contender_order(const void *a, const void *b);
 
-/* The cost of any analysis; all 0 without a story. */
-struct psc_cost psc_cost_of(const struct psc_analysis *analysis);
-
 /* "27,262,404 bytes reserved: 27,262,404 alive at the peak. Nothing is lower." and what is lost and where, in sentences. */
 void psc_explain_cost(struct psc_text *out, const struct psc_contender *contender);
 /* What `to` saves or costs against `from`: "optimal saves 4,408,892 bytes (14 %): 4,370,432 of holes, 38,460 of padding." */

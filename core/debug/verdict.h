@@ -1,7 +1,7 @@
 /* core/debug/verdict.h: what was found wrong with a lazy plan when it was carried out, as findings beside the checker's.
  *
- *     t - view(t), guard by node     K9  step 4, r: not carried out: it writes over bytes that v still shows
- *     (a + b) * 2, generation 0.1    K10 step 3: 16 bytes more than needed: sum dies here and could be overwritten
+ *     t - view(t), guard by node     K9  step 4, r cannot be carried out: it would write over the bytes of t: v still holds them
+ *     (a + b) * 2, generation 0.1    K10 step 3 takes 16 bytes of its own, though it is the last to read a + b and could write over it
  *
  * The checker knows bytes and who owns them; a wrong kernel, an executor that refuses and needless memory it cannot see.
  * core/candela/verify.h finds those; here each becomes a finding of its step, so that lists, counts and drawings show it.

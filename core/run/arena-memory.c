@@ -87,8 +87,10 @@ void psc_arena_memory_look(struct psc_arena_house *h, bool cleared)
 {
     struct psc_arena_state state = {.stores = {h->depot[0], h->depot[1]}, .cleared = cleared};
     struct psc_arena_verdict v;
+    if (!h->settings.check)
+        return;
     uint64_t slots = (uint64_t)psc_depot_figures(h->depot[0]).slot_n + psc_depot_figures(h->depot[1]).slot_n;
-    if (!h->settings.check || (slots > EVERY_EVENT && h->event_n++ % slots && !cleared) || !claim_all(h, &state))
+    if ((slots > EVERY_EVENT && h->event_n++ % slots && !cleared) || !claim_all(h, &state))
         return;
     state.claims = h->claims;
     state.borrowed = h->ranges;

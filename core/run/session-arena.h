@@ -28,8 +28,8 @@
  * that were staged because the caller's memory was not borrowed, peaks of both arenas. After a first run of the same
  * shapes the first two are 0.
  *
- * The invariants (core/plan/arena-check.h) are looked at after every event; with more than 256 slots from time to time, so
- * that a run costs O(nodes) looks of O(slots) in all. Stories: core/debug/arena-story.h, one position an input, a node, an
+ * The invariants (core/plan/arena-check.h) are looked at after every event; with more than 256 slots once in as many
+ * events as there are slots, so that a run's looks cost O(nodes) in all. Stories: core/debug/arena-story.h, one position an input, a node, an
  * export, a drop, an end of a run; words count runs from 1.
  *
  * Ownership: settings are copied; the story is borrowed and must live until psc_session_arena_quiet or the session's end.

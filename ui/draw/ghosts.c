@@ -79,9 +79,8 @@ static int by_row(const void *x, const void *y)
 }
 
 /* The planned bars that a difference touches, each once. */
-static bool mark_bars(const struct making *m, uint8_t *touched)
+static void mark_bars(const struct making *m, uint8_t *touched)
 {
-    bool any = false;
     for (uint32_t i = 0; i < m->c->diff_n; i++) {
         if (m->c->diffs[i].planned == PSC_NONE)
             continue;
@@ -93,9 +92,7 @@ static bool mark_bars(const struct making *m, uint8_t *touched)
         if (bar == PSC_NONE || m->planned->buffers[m->history->tenancies[bar].buffer].role == PSC_ROLE_PERSISTENT)
             continue; /* regions never move */
         touched[bar] = 1;
-        any = true;
     }
-    return any;
 }
 
 static bool make_ghosts(struct making *m)

@@ -1,6 +1,6 @@
 /* ui/draw/panel.h: pages of boxes, words and arrows: what the panels of candela's planner and of the arenas are made of.
  *
- *     psc_panel_begin(&p, width, dark, type);
+ *     psc_panel_begin(&p, width, dark, false, type);
  *     y = psc_panel_head(&p, 8, width - 8, 8, "Alias map", "who stands for whom");
  *     psc_panel_box(&p, (struct psc_area){8, y, 120, y + 22}, PSC_COL_ACT_FILL, PSC_COL_ACT_EDGE);
  *     psc_panel_tip(&p, (struct psc_area){8, y, 120, y + 22}, 4, "k took t over at position 4");
@@ -17,7 +17,7 @@
 #include "ui/draw/paint.h"
 
 struct psc_panel_arrow { float x0, y0, x1, y1, width; uint8_t colour, dash; }; /* its head is at x1, y1 */
-struct psc_panel_tip { struct psc_area area; uint32_t text; int32_t position; }; /* text: offset into tips_text */
+struct psc_panel_tip { struct psc_area area; uint32_t text; int32_t position; }; /* text: offset into tip_text */
 struct psc_panel {
     struct psc_layout base;
     struct psc_panel_arrow *arrows; size_t arrow_n, arrow_cap;
