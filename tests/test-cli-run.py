@@ -1191,14 +1191,20 @@ def bench_prints_both_tests():
     equal([t['test'] for t in d['tests']], ['pp16', 'tg8'])
     for t in d['tests']:
         check(0 < t['least'] <= t['tps'] <= t['most'], t)
-    check(d['copy_gbs'] > 0 and d['tests'][1]['weights_gbs'] > 0)
+    check(d['copy_gbs'] > 0 and d['read_gbs'] > 0 and d['tests'][1]['weights_gbs'] > 0)
+    tg = d['tests'][1]
+    near({'shares': [tg['share'], tg['read_share']]},
+         {'shares': [tg['weights_gbs'] / d['copy_gbs'], tg['weights_gbs'] / d['read_gbs']]})
     equal([t['staged_bytes'] for t in d['tests']], [0, 0], 'one backend')
     mixed = good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '8', '-r', '1', '--backend', 'mixed:0-0=deferred,1-9=cpu', '--json')
     equal([t['staged_bytes'] for t in mixed.json['tests']], [2 * 16 * 256 + 16 * 4, 2 * 256 + 4], 'to layer 0 and back, and its positions')
     check('pp16' in good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '0', '-r', '1').out)
+    many = good('bench', '--preset', 'tiny-qwen2', '-p', '0', '-n', '2', '-r', '1', '--threads', '70').out
+    check('of reading' in many and 'Shares' in many, many)
     d = good('bench', '--preset', 'tiny-qwen2', '-p', '8', '-n', '4', '-r', '1', '--backend', 'cuda-shim', '--json').json
     equal(d['device'], 'cuda-shim')
     check(d['copy_gbs'] > 0 and 0 < d['tests'][1]['share'])
+    check('read_gbs' not in d and 'read_share' not in d['tests'][1], 'only the host is read')
     equal(run('bench', save(graph('0 x input 4', []))).status, 2)
 
 

@@ -18,13 +18,17 @@
 
 #define COPY_BYTES ((size_t)256 << 20) /* of all threads together; larger than any cache */
 #define COPY_ROUNDS 5
+#define STREAMS 16u /* that a thread reads side by side: one alone leaves the prefetchers idle at each page's end */
+#define LINE 64u
+#define AHEAD 1024u /* bytes asked of memory before they are read */
 #define REPEATS_MAX 1000u
 
 struct bench {
     const struct cli_options *options;
     struct app_subject subject;
     unsigned threads;
-    double copy; /* bytes read and written a second */
+    double copy; /* bytes read and written a second: two for each byte copied */
+    double read; /* bytes read a second; 0: not measured (devices) */
     const struct psc_backend_api *device; /* its memory was measured; NULL: the host's */
 };
 struct series {
@@ -56,54 +60,75 @@ static double median(const struct series *s)
 
 /* ---- the memory -------------------------------------------------------------------------------- */
 
-struct copier {
+struct span {
     char *from, *to;
-    size_t n;
+    size_t n; /* a multiple of STREAMS * LINE */
+    uint64_t sum; /* of what was read: so that it is */
 };
 
-static void *copy(void *ctx)
+static void *copy_span(void *ctx)
 {
-    const struct copier *c = ctx;
-    memcpy(c->to, c->from, c->n);
+    const struct span *s = ctx;
+    memcpy(s->to, s->from, s->n);
     return NULL;
 }
 
-static double copy_once(struct copier *copiers, unsigned n)
+static void *read_span(void *ctx)
+{
+    struct span *s = ctx;
+    size_t each = s->n / STREAMS;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < each; i += LINE)
+        for (size_t k = 0; k < STREAMS; k++) {
+            const char *at = s->from + k * each + i;
+            uint64_t words[LINE / 8];
+            __builtin_prefetch(at + AHEAD);
+            memcpy(words, at, LINE);
+            for (size_t w = 0; w < LINE / 8; w++)
+                sum += words[w];
+        }
+    s->sum = sum;
+    return NULL;
+}
+
+/* Seconds that n threads take for a span each. */
+static double seconds_of(void *(*task)(void *), struct span *spans, unsigned n)
 {
     pthread_t thread[64];
     unsigned started = 1;
     double begin = now();
     for (; started < n; started++)
-        if (pthread_create(&thread[started], NULL, copy, &copiers[started]))
+        if (pthread_create(&thread[started], NULL, task, &spans[started]))
             break;
-    copy(&copiers[0]);
+    task(&spans[0]);
     for (unsigned i = started; i < n; i++)
-        copy(&copiers[i]);
+        task(&spans[i]);
     for (unsigned i = 1; i < started; i++)
         pthread_join(thread[i], NULL);
     return now() - begin;
 }
 
-/* Bytes read and written a second by `threads` threads that copy; 0 when memory is short. */
-static double copy_rate(unsigned threads)
+/* Sets b->copy and b->read, the best of some rounds with b->threads threads; leaves them 0 when memory is short. */
+static void host_rates(struct bench *b)
 {
-    struct copier copiers[64];
-    double best = 0;
-    unsigned n = threads < 64 ? threads : 64;
+    struct span spans[64];
+    unsigned n = b->threads < 64 ? b->threads : 64;
+    size_t each = COPY_BYTES / n / (STREAMS * LINE) * (STREAMS * LINE);
     char *from = psc_alloc(COPY_BYTES), *to = psc_alloc(COPY_BYTES);
     if (from && to) {
         memset(from, 1, COPY_BYTES);
         memset(to, 2, COPY_BYTES);
         for (unsigned i = 0; i < n; i++)
-            copiers[i] = (struct copier){from + COPY_BYTES / n * i, to + COPY_BYTES / n * i, COPY_BYTES / n};
+            spans[i] = (struct span){.from = from + each * i, .to = to + each * i, .n = each};
         for (int round = 0; round < COPY_ROUNDS; round++) {
-            double rate = 2.0 * (double)(COPY_BYTES / n * n) / copy_once(copiers, n);
-            best = rate > best ? rate : best;
+            double bytes = (double)(each * n), copy = 2 * bytes / seconds_of(copy_span, spans, n);
+            double read = bytes / seconds_of(read_span, spans, n);
+            b->copy = copy > b->copy ? copy : b->copy;
+            b->read = read > b->read ? read : b->read;
         }
     }
     psc_free(from);
     psc_free(to);
-    return best;
 }
 
 /* The backend that all layers run on, when it has memory of its own. */
@@ -230,6 +255,8 @@ static void series_json(struct psc_json *j, const struct bench *b, const struct 
         psc_json_put_f64(j, "weights_gbs", s->weight_bytes / 1e9);
         if (b->copy > 0)
             psc_json_put_f64(j, "share", s->weight_bytes / b->copy);
+        if (b->read > 0)
+            psc_json_put_f64(j, "read_share", s->weight_bytes / b->read);
     }
     psc_json_end_object(j);
 }
@@ -244,6 +271,8 @@ static void add_json(struct psc_text *out, const struct bench *b, const struct s
     psc_json_put_u64(&j, "weight_bytes", model->weight_bytes);
     psc_json_put_u64(&j, "threads", b->threads);
     psc_json_put_f64(&j, "copy_gbs", b->copy / 1e9);
+    if (b->read > 0)
+        psc_json_put_f64(&j, "read_gbs", b->read / 1e9);
     if (b->device)
         psc_json_put_string(&j, "device", b->device->name);
     psc_json_key(&j, "tests");
@@ -265,6 +294,15 @@ static void add_cell(struct cli_table *table, const char *fmt, double v)
     cli_table_cell(table, text);
 }
 
+/* v / unit; an empty cell where either was not measured. */
+static void add_rate(struct cli_table *table, const char *fmt, double v, double unit)
+{
+    if (v > 0 && unit > 0)
+        add_cell(table, fmt, v / unit);
+    else
+        cli_table_cell(table, NULL);
+}
+
 static void add_people(struct psc_text *out, const struct bench *b, const struct series *s, unsigned n)
 {
     const struct psc_model *model = b->subject.model.model;
@@ -276,8 +314,13 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
         psc_text_addf(out, "on %s; its memory", b->device->name);
     else
         psc_text_addf(out, "%u %s; the memory", b->threads, b->threads == 1 ? "thread" : "threads");
-    psc_text_addf(out, " copies %.1f GB/s (bytes read and written)\n", b->copy / 1e9);
-    cli_table_init(&table, "test|tokens/s|least|most|staged|weights a token|GB/s of weights|share of copy", "lrrrrrrr");
+    psc_text_addf(out, " copies %.1f GB/s (%.1f read and written)", b->copy / 2e9, b->copy / 1e9);
+    if (b->read > 0)
+        psc_text_addf(out, " and reads %.1f GB/s", b->read / 1e9);
+    psc_text_add(out, "\n");
+    cli_table_init(&table,
+                   "test|tokens/s|least|most|staged|weights a token|GB/s of weights|of copied|of read and written|of reading",
+                   "lrrrrrrrrr");
     for (unsigned i = 0; i < n; i++) {
         cli_table_cell(&table, s[i].name);
         add_cell(&table, "%.2f", median(&s[i]));
@@ -285,15 +328,14 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
         add_cell(&table, "%.2f", s[i].tps[s[i].n - 1]);
         cli_table_cell(&table, s[i].staged_bytes > 0 ? psc_bytes_text((uint64_t)s[i].staged_bytes, bytes, sizeof bytes) : NULL);
         cli_table_cell(&table, s[i].token_bytes > 0 ? psc_bytes_text((uint64_t)s[i].token_bytes, bytes, sizeof bytes) : NULL);
-        if (s[i].weight_bytes > 0 && b->copy > 0) {
-            add_cell(&table, "%.2f", s[i].weight_bytes / 1e9);
-            add_cell(&table, "%.0f %%", 100 * s[i].weight_bytes / b->copy);
-        } else {
-            cli_table_cell(&table, NULL);
-            cli_table_cell(&table, NULL);
-        }
+        add_rate(&table, "%.2f", s[i].weight_bytes, 1e9);
+        add_rate(&table, "%.0f %%", 100 * s[i].weight_bytes, b->copy / 2);
+        add_rate(&table, "%.0f %%", 100 * s[i].weight_bytes, b->copy);
+        add_rate(&table, "%.0f %%", 100 * s[i].weight_bytes, b->read);
     }
     cli_table_end(&table, out);
+    if (b->copy > 0 && n && s[n - 1].weight_bytes > 0)
+        psc_text_add(out, "Shares of GB/s of weights: of the bytes a copy copies, of those it reads and writes, of those a loop reads.\n");
     if (n && s[0].staged_bytes > 0)
         psc_text_add(out, "Staged: bytes copied from backend to backend in one forward.\n");
 }
@@ -335,7 +377,7 @@ enum cli_exit cli_bench(struct cli_options *options)
         if (b.device)
             status = device_copy_rate(b.device, &b.copy, &error);
         else
-            b.copy = copy_rate(b.threads);
+            host_rates(&b);
     }
     if (!status && options->run.prompt_n)
         status = measure(&b, false, options->run.prompt_n, &series[n++], &error);
