@@ -9,6 +9,7 @@
 #include "ui/palette.h"
 
 #define NARROW 1200 /* px under which the lists hide and the bars shorten */
+#define LOW 740     /* px of height under which the drawer and the banner leave the map its share */
 #define LEAST 980   /* px that are enough for every page once they did: 1000 with a border of the window */
 #define ROOM_SOME 1300 /* px from which the context bar has room for the plan in words */
 #define ROOM_ALL 1520  /* and for all five logits */
@@ -222,9 +223,9 @@ static void changed_cb(PscWindow *self, guint what)
     }
     /* the other story of a run is another study, too, and no reason to open another tab */
     gboolean other_story = !(what & PSC_CHANGED_DOCUMENT) && psc_workspace_comparison(self->ws);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && has && !self->narrow && !other_story &&
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && has && !other_story &&
         psc_workspace_study(self->ws)->analysis->check.finding_n > 0)
-        psc_drawer_show_tab(PSC_DRAWER(self->drawer), "problems");
+        psc_drawer_offer_problems(PSC_DRAWER(self->drawer));
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_VIEW | PSC_CHANGED_KV))
         show_view(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR | PSC_CHANGED_SELECTION | PSC_CHANGED_VIEW) ||
@@ -232,9 +233,9 @@ static void changed_cb(PscWindow *self, guint what)
         psc_window_show_status(self);
 }
 
-/* ---- width --------------------------------------------------------------------------------- */
+/* ---- width and height --------------------------------------------------------------------------------- */
 
-static gboolean fit_width_cb(gpointer data)
+static gboolean fit_cb(gpointer data)
 {
     PscWindow *self = data;
     gboolean narrow = self->narrow;
@@ -248,6 +249,8 @@ static gboolean fit_width_cb(gpointer data)
     psc_stepper_set_narrow(PSC_STEPPER(self->stepper), narrow);
     psc_context_bar_set_room(PSC_CONTEXT_BAR(self->context), self->room);
     psc_window_pages_narrow(self);
+    psc_drawer_set_low(PSC_DRAWER(self->drawer), self->low);
+    psc_banner_set_low(PSC_BANNER(self->banner), self->low);
     gtk_widget_set_visible(self->axis_words, !narrow);
     gtk_label_set_max_width_chars(GTK_LABEL(self->title), narrow ? 16 : 40);
     gtk_widget_set_size_request(self->inspector, narrow ? 252 : 320, -1);
@@ -271,12 +274,13 @@ static void psc_window_measure(GtkWidget *widget, GtkOrientation orientation, in
 static void psc_window_size_allocate(GtkWidget *widget, int width, int height, int baseline)
 {
     PscWindow *self = PSC_WINDOW(widget);
-    gboolean narrow = width < NARROW;
+    gboolean narrow = width < NARROW, low = height < LOW;
     PscRoom room = width < ROOM_SOME ? PSC_ROOM_SMALL : width < ROOM_ALL ? PSC_ROOM_SOME : PSC_ROOM_ALL;
-    if (narrow != self->narrow || room != self->room) {
+    if (narrow != self->narrow || low != self->low || room != self->room) {
         self->narrow = narrow;
+        self->low = low;
         self->room = room;
-        g_idle_add_full(G_PRIORITY_HIGH_IDLE, fit_width_cb, g_object_ref(self), g_object_unref);
+        g_idle_add_full(G_PRIORITY_HIGH_IDLE, fit_cb, g_object_ref(self), g_object_unref);
     }
     GTK_WIDGET_CLASS(psc_window_parent_class)->size_allocate(widget, width, height, baseline);
 }

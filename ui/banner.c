@@ -11,6 +11,7 @@ struct _PscBanner {
     GtkBox parent_instance;
     PscWorkspace *ws;
     GtkWidget *line[LINE_N], *text[LINE_N], *badge;
+    gboolean low;
 };
 
 G_DEFINE_FINAL_TYPE(PscBanner, psc_banner, GTK_TYPE_BOX)
@@ -86,7 +87,8 @@ static void update_records(PscBanner *self)
 {
     PscRecords *records = psc_workspace_records(self->ws);
     PscStudy *study = psc_workspace_study(self->ws);
-    if (!records || (!records->check.overwritten && !records->error)) {
+    gboolean waits = self->low && gtk_widget_get_visible(self->line[CLOBBER]);
+    if (waits || !records || (!records->check.overwritten && !records->error)) {
         say(self, RECORDS, NULL);
         return;
     }
@@ -129,6 +131,12 @@ static void changed_cb(PscBanner *self, guint what)
         update_unwritten(self);
     if (what & PSC_CHANGED_BUSY && psc_workspace_failure(self->ws))
         psc_banner_show_error(self, "That did not work.", psc_workspace_failure(self->ws));
+}
+
+void psc_banner_set_low(PscBanner *self, gboolean low)
+{
+    self->low = low;
+    update_records(self);
 }
 
 static void psc_banner_dispose(GObject *object)

@@ -24,4 +24,7 @@ void psc_banner_clear_error(PscBanner *self);
 /* Warnings of the reader, e.g. that a file ends early; NULL hides them. */
 void psc_banner_show_warning(PscBanner *self, const char *text);
 
+/* In a low window the records wait until the clobber is gone: one line over the map instead of two. */
+void psc_banner_set_low(PscBanner *self, gboolean low);
+
 #endif

@@ -4,7 +4,11 @@
 #include "ui/tables.h"
 #include "ui/workspace-story.h"
 
-#define HEIGHT 190
+#define HEIGHT 190     /* px of an open drawer under its tabs */
+#define HEIGHT_LOW 118 /* in a low window */
+#define HEADING 28     /* of a table, px, with the rule under it */
+#define ROW 21
+#define LEAST_ROWS 2   /* so that there is room for a horizontal scroll bar */
 
 struct tab {
     const char *name, *title;
@@ -45,7 +49,8 @@ struct _PscDrawer {
     GtkWidget *revealer, *stack, *arrow;
     GtkWidget *buttons[G_N_ELEMENTS(tabs)], *tables[G_N_ELEMENTS(tabs)], *pages[G_N_ELEMENTS(tabs)];
     gboolean stale[G_N_ELEMENTS(tabs)]; /* rows to be read again when the tab is next seen */
-    gboolean syncing;
+    gboolean syncing, low;
+    int height; /* px wanted of an open one; a low window gives less */
 };
 
 G_DEFINE_FINAL_TYPE(PscDrawer, psc_drawer, GTK_TYPE_BOX)
@@ -98,6 +103,12 @@ static void update_buttons(PscDrawer *self)
     gtk_button_set_icon_name(GTK_BUTTON(self->arrow), open ? "pan-down-symbolic" : "pan-up-symbolic");
 }
 
+static void set_height(PscDrawer *self, int height)
+{
+    self->height = height;
+    gtk_widget_set_size_request(self->stack, -1, MIN(height, self->low ? HEIGHT_LOW : HEIGHT));
+}
+
 static void set_open(PscDrawer *self, gboolean open)
 {
     gtk_revealer_set_reveal_child(GTK_REVEALER(self->revealer), open);
@@ -113,13 +124,31 @@ gboolean psc_drawer_is_open(PscDrawer *self)
 
 void psc_drawer_toggle(PscDrawer *self)
 {
+    set_height(self, HEIGHT);
     set_open(self, !psc_drawer_is_open(self));
 }
 
 void psc_drawer_show_tab(PscDrawer *self, const char *name)
 {
+    set_height(self, HEIGHT);
     gtk_stack_set_visible_child_name(GTK_STACK(self->stack), name);
     set_open(self, TRUE);
+}
+
+void psc_drawer_offer_problems(PscDrawer *self)
+{
+    gboolean was_open = psc_drawer_is_open(self);
+    guint rows = tabs[0].kind->count(self->ws);
+    gtk_stack_set_visible_child_name(GTK_STACK(self->stack), tabs[0].name);
+    if (!was_open)
+        set_height(self, HEADING + ROW * (int)CLAMP(rows, LEAST_ROWS, HEIGHT / ROW));
+    set_open(self, TRUE);
+}
+
+void psc_drawer_set_low(PscDrawer *self, gboolean low)
+{
+    self->low = low;
+    set_height(self, self->height);
 }
 
 static void button_cb(GtkToggleButton *button, PscDrawer *self)
@@ -193,7 +222,7 @@ GtkWidget *psc_drawer_new(PscWorkspace *ws)
     GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
     gtk_widget_add_css_class(bar, "drawer-tabs");
     self->stack = gtk_stack_new();
-    gtk_widget_set_size_request(self->stack, -1, HEIGHT);
+    set_height(self, HEIGHT);
     for (guint i = 0; i < G_N_ELEMENTS(tabs); i++)
         add_tab(self, i, bar);
     GtkWidget *space = gtk_label_new(NULL);

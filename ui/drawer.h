@@ -14,5 +14,9 @@ GtkWidget *psc_drawer_new(PscWorkspace *ws);
 void psc_drawer_show_tab(PscDrawer *self, const char *name);
 void psc_drawer_toggle(PscDrawer *self);
 gboolean psc_drawer_is_open(PscDrawer *self);
+/* Opens the list of problems as low as its rows allow: for a drawer that nobody asked for, over a map that is to be seen. */
+void psc_drawer_offer_problems(PscDrawer *self);
+/* Whether the window is low: then the drawer opens with fewer rows. */
+void psc_drawer_set_low(PscDrawer *self, gboolean low);
 
 #endif

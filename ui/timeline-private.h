@@ -36,6 +36,7 @@ struct _PscTimeline {
     double y, y_zoom;
     double fold_lo, fold_hi;
     guint fold_timer;
+    gboolean reveal;        /* the row of the selection is brought into sight when a base shows where it is */
     /* pointer */
     double px, py;
     uint32_t hovered;       /* tenancy, or PSC_NONE */

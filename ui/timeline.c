@@ -249,6 +249,17 @@ static void snapshot_nothing(PscTimeline *self, GtkSnapshot *snapshot)
     g_object_unref(layout);
 }
 
+/* Scrolls no further than it must. */
+static void reveal_selected_row(PscTimeline *self)
+{
+    uint32_t buffer = psc_workspace_selection(self->ws).buffer;
+    if (buffer == PSC_NONE || self->base->failed)
+        return;
+    uint32_t row = self->base->picture->scene->row_of_buffer[buffer];
+    if (row != PSC_NONE)
+        psc_timeline_set_scroll(self, psc_layout_scroll_to(&self->base->layout, row));
+}
+
 static void psc_timeline_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
     PscTimeline *self = PSC_TIMELINE(widget);
@@ -260,6 +271,12 @@ static void psc_timeline_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
     struct psc_view view;
     psc_timeline_get_view(self, &view);
     gboolean right = update_base(self, picture, &view);
+    if (right && self->reveal) {
+        self->reveal = FALSE;
+        reveal_selected_row(self);
+        psc_timeline_get_view(self, &view);
+        right = update_base(self, picture, &view);
+    }
     if (!self->node)
         return;
     gtk_snapshot_push_clip(snapshot, &GRAPHENE_RECT_INIT(0, 0, (float)view.width, (float)view.height_px));
@@ -385,17 +402,6 @@ void psc_timeline_fit_selection(PscTimeline *self)
 
 /* ---- changes ---------------------------------------------------------------------------------- */
 
-static void show_selected_row(PscTimeline *self)
-{
-    PscPicture *picture = psc_workspace_picture(self->ws);
-    uint32_t buffer = psc_workspace_selection(self->ws).buffer;
-    if (!self->base || !picture || self->base->picture != picture || buffer == PSC_NONE)
-        return;
-    uint32_t row = picture->scene->row_of_buffer[buffer];
-    if (row != PSC_NONE && psc_layout_track(&self->base->layout, row))
-        psc_timeline_set_scroll(self, psc_layout_scroll_to(&self->base->layout, row));
-}
-
 static void describe(PscTimeline *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
@@ -424,8 +430,8 @@ static void changed_cb(PscTimeline *self, guint what)
         self->y = 0;
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_CURSOR))
         describe(self);
-    if (what & PSC_CHANGED_SELECTION)
-        show_selected_row(self);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_SELECTION | PSC_CHANGED_VIEW))
+        self->reveal = TRUE;
     if (what & ~(guint)(PSC_CHANGED_BUSY | PSC_CHANGED_STEPS))
         gtk_widget_queue_draw(GTK_WIDGET(self));
 }

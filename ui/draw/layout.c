@@ -151,6 +151,8 @@ static void make_frame(struct psc_layout *l)
         f->ruler = (struct psc_area){0, top, right, y};
     }
     float usage = v->hide_usage ? 0 : v->mode == PSC_VIEW_USAGE ? bottom - y : f->small || bottom < 420 ? 56 : 88;
+    if (v->mode != PSC_VIEW_USAGE && bottom - y - usage < PSC_LEAST_LANES)
+        usage = 0; /* the rows come first; the curve has a view of its own */
     f->usage = (struct psc_area){0, fmaxf(y, bottom - usage), right, bottom};
     f->lanes = (struct psc_area){0, y, right, f->usage.y0};
 }
@@ -465,7 +467,8 @@ double psc_layout_scroll_to(const struct psc_layout *l, uint32_t row)
     bool stays = p->y0 >= l->frame.kept_y && p->low <= p->y1;
     if (stays)
         return y;
-    if (p->top < l->frame.lanes.y0)
+    bool too_high = p->low - p->top > l->frame.kept_y - l->frame.lanes.y0; /* then its head is what counts */
+    if (p->top < l->frame.lanes.y0 || too_high)
         return y - (l->frame.lanes.y0 - p->top);
     return p->low > l->frame.kept_y ? y + (p->low - l->frame.kept_y) : y;
 }

@@ -137,6 +137,7 @@ struct psc_track {
     bool compact;        /* a few px high: no marks, no labels */
 };
 
+#define PSC_LEAST_LANES 96.0f /* px; where the rows would have less, the curve of live bytes gives way */
 struct psc_frame {
     struct psc_area overview, ruler, lanes, usage; /* empty when hidden */
     float strip_x, gutter_x, data_x, data_w;       /* lane strip | gutter | data */
@@ -211,7 +212,7 @@ struct psc_hit psc_layout_hit(const struct psc_layout *layout, double x, double 
 const struct psc_track *psc_layout_track(const struct psc_layout *layout, uint32_t row);
 /* Area of a bar in this layout whether or not it is visible; false when its row is folded. */
 bool psc_layout_bar_area(const struct psc_layout *layout, uint32_t bar, struct psc_area *ret);
-/* view->y that brings a row into sight, moving as little as needed. */
+/* view->y that brings a row into sight, moving as little as needed; of one that is too high, its head. */
 double psc_layout_scroll_to(const struct psc_layout *layout, uint32_t row);
 
 #endif
