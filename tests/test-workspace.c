@@ -6,6 +6,7 @@
 #include "ui/filter.h"
 #include "ui/workspace-kv.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 struct fixture {
@@ -18,9 +19,8 @@ static void changed_cb(PscWorkspace *ws G_GNUC_UNUSED, guint what, struct fixtur
     f->changes |= what;
 }
 
-static void open_file(struct fixture *f, const char *relative)
+static void open_path(struct fixture *f, const char *path)
 {
-    char *path = test_source_path(relative);
     struct psc_report report = {0};
     struct psc_error error = {0};
     struct psc_doc *doc = NULL;
@@ -31,6 +31,12 @@ static void open_file(struct fixture *f, const char *relative)
     PscLook look = {0};
     g_assert_true(psc_look_make(&look, document, NULL, 0, &doc->phases[0], &options, psc_doc_step_n(doc, 0) > 0, 0, &error));
     psc_workspace_adopt(f->ws, document, &look, "test");
+}
+
+static void open_file(struct fixture *f, const char *relative)
+{
+    char *path = test_source_path(relative);
+    open_path(f, path);
     g_free(path);
 }
 
@@ -232,6 +238,35 @@ static void test_replan(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
     g_assert_cmpuint(psc_workspace_study(f->ws)->analysis->check.finding_n, ==, 0);
     g_assert_cmpint(psc_workspace_selection(f->ws).finding, ==, -1);
     drain(f);
+}
+
+/* Keys come in any order: this plan stands behind the steps, and so behind what is shown at once. */
+static void test_late_plan(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    GString *text = g_string_new("{'format':'minfer-trace','version':1,'phases':[{'kind':'k','graph':{'format':'minfer-graph',"
+                                 "'version':1,'kind':'k','model':'m','inputs':[0],'outputs':[3],'nodes':[");
+    static const char *const nodes[][3] = {{"x", "input", ""}, {"a", "silu", "0"}, {"b", "silu", "0"}, {"o", "add", "1,2"}};
+    for (guint i = 0; i < 4; i++)
+        g_string_append_printf(text, "%s{'id':%u,'name':'%s','op':'%s','src':[%s],'shape':[4,1,1,1],'dtype':'f32','backend':'cpu',"
+                                     "'meta':{},'detail':{}}", i ? "," : "", i, nodes[i][0], nodes[i][1], nodes[i][2]);
+    g_string_append(text, "]},'steps':[{'nodes':[],'logits_top':[],'text':'','token':null}],'planscope':{'plan':{'format':"
+                          "'planscope-plan','version':1,'placements':[{'node':0,'buffer':'X','offset':0},{'node':1,'buffer':'A','offset':0},"
+                          "{'node':2,'buffer':'A','offset':0},{'node':3,'buffer':'O','offset':0}]}}}]}");
+    g_strdelimit(text->str, "'", '"');
+    char *path = NULL;
+    int file = g_file_open_tmp("late-XXXXXX.json", &path, NULL);
+    g_assert_cmpint(file, >=, 0);
+    g_assert_true(g_close(file, NULL) && g_file_set_contents(path, text->str, (gssize)text->len, NULL));
+    open_path(f, path);
+    g_assert_cmpint(g_remove(path), ==, 0);
+    g_assert_cmpuint(psc_workspace_study(f->ws)->analysis->check.finding_n, ==, 0);
+    settle(f);
+    g_assert_true(psc_study_brings_plan(psc_workspace_study(f->ws)));
+    g_assert_cmpuint(psc_workspace_study(f->ws)->analysis->check.finding_n, ==, 1);
+    g_assert_cmpint(psc_workspace_selection(f->ws).finding, ==, 0);
+    drain(f);
+    g_free(path);
+    g_string_free(text, TRUE);
 }
 
 /* Closing while workers are at it: nothing comes back from the dead. */
@@ -444,6 +479,7 @@ int main(int argc, char **argv)
     ADD("problems-come-round", METAL, test_problems);
     ADD("phases-come-whole-and-as-they-were-left", METAL, test_phases);
     ADD("an-option-plans-again-and-shows-the-finding", "traces/lessons/5-two-orders.json", test_replan);
+    ADD("a-plan-behind-the-steps-is-taken-when-it-is-read", NULL, test_late_plan);
     ADD("closing-while-busy-is-safe", METAL, test_close_while_busy);
     ADD("kv-rows-and-the-cell-go-with-the-steps", METAL, test_kv);
     ADD("a-graph-without-a-cache-has-no-kv-view", CHAIN, test_no_kv);

@@ -214,6 +214,16 @@ static void run_slice(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data,
     g_task_return_boolean(task, TRUE);
 }
 
+/* Keys come in any order: what a file brings of a plan or events may stand behind the steps, which were shown before it
+   was read. */
+static void take_late_plan(PscWorkspace *self)
+{
+    struct phase_state *state = psc_workspace_state(self, self->phase);
+    bool brings = state->phase.plan || state->phase.story;
+    if (self->look.study && brings && !psc_study_brings_plan(self->look.study))
+        psc_workspace_request(self, self->phase, state->step, &state->options);
+}
+
 static void slice_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC_UNUSED)
 {
     PscWorkspace *self = PSC_WORKSPACE(source);
@@ -229,6 +239,7 @@ static void slice_done(GObject *source, GAsyncResult *result, gpointer data G_GN
     if (self->scanning) {
         psc_workspace_scan_on(self);
     } else {
+        take_late_plan(self);
         psc_workspace_read_ahead(self);
         psc_workspace_kv_walk_when_ready(self);
     }
