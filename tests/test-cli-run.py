@@ -753,6 +753,58 @@ def l33_products_of_remembered_activations_are_wrong_and_no_check_of_memory_sees
     equal(wrong['findings'], 0)
 
 
+SHIM = ('--backend', 'cuda-shim')
+
+
+def shim_verified(*more, status=1):
+    answer = run('run', '--preset', 'tiny-qwen2', *PROMPT, *SHIM, '--verify', '--json', *more)
+    equal(answer.status, status, answer.err)
+    d = (answer.json if answer.out else {}).get('verified')
+    return d, answer.err
+
+
+@test
+def l24_a_norm_whose_threads_do_not_wait_is_the_kernel_s_fault():
+    _, said = shim_verified('--fault', 'l24', status=2)
+    check('is NaN; no token is chosen' in said, said)
+    check('prefill, step 0: #3 attn_norm, layer 0' in said and 'the kernel (or the host) computed it wrong' in said, said)
+
+
+@test
+def l25_a_block_that_never_ends_is_told_after_a_bounded_wait():
+    answer = run('run', '--preset', 'tiny-qwen2', *PROMPT, *SHIM, '--fault', 'l25', '--timeout', '150', limit=20)
+    equal((answer.status, answer.out.strip()), (2, ''))
+    check('waiting for cuda-shim: the device did not end within 150 ms' in answer.err, answer.err)
+
+
+@test
+def l31_a_recorded_decision_is_seen_beside_the_same_steps_launched():
+    right = model('tiny-qwen2', *PROMPT, *SHIM)
+    equal(model('tiny-qwen2', *PROMPT, *SHIM, '--fault', 'l31')['tokens'], right['tokens'], 'launched node by node all is right')
+    wrong, _ = shim_verified('--fault', 'l31', '--replay', 'on')
+    equal([(f['cause'], f['kind'], f['step'], f['node']) for f in wrong['first']], [('replay', 'decode', 2, None)])
+    equal((wrong['steps'], wrong['played'], wrong['replay'], wrong['computed'], wrong['memory'], wrong['differ']), (8, 5, 5, 0, 0, 0))
+    sound, said = shim_verified('--replay', 'on', status=0)
+    equal((sound['steps'], sound['played'], sound['replay'], sound['first']), (8, 5, 0, []))
+    check('Recordings were played in 5 steps; 0 steps have other outputs' in said, said)
+
+
+@test
+def l34_a_spoilt_window_leaves_no_recording_and_right_numbers():
+    wrong = model('tiny-qwen2', *PROMPT, *SHIM, '--replay', 'on', '--fault', 'l34')
+    equal((wrong['captures'], wrong['replays']), (0, 0))
+    equal(wrong['tokens'], model('tiny-qwen2', *PROMPT, *SHIM)['tokens'])
+
+
+@test
+def l33_and_l35_on_a_device_are_computed_wrong():
+    for fault, weights, op in (('l33', 'q8_0', ('attn_output', 'ffn_down')), ('l35', 'q8_0', ('attn_norm', 'ffn_norm', 'output_norm'))):
+        wrong, said = shim_verified('--fault', fault, '--weights', weights)
+        check(wrong['computed'] and not wrong['memory'], said)
+        for f in wrong['first']:
+            check(f['cause'] == 'computed' and any(' ' + name in f['text'] for name in op), (fault, f))
+
+
 @test
 def l17_a_model_without_tail_ids_looks_at_its_first_token():
     right = model('tiny-qwen2', *PROMPT)

@@ -246,6 +246,81 @@ static void a_look_too_early_is_told_as_memory(void)
     }
 }
 
+/* ---- recordings ----------------------------------------------------------------------------------------- */
+
+/* Recordings are played while they are verified, and give what launches give. */
+static void sound_replays_agree(void)
+{
+    static const char *const backends[] = {"cuda-shim", "mixed:0-0=cuda-shim,1-9=cpu"};
+    for (size_t b = 0; b < G_N_ELEMENTS(backends); b++)
+        for (unsigned how = 0; how < 3; how++) {
+            struct bed bed;
+            bed_open(&bed, "tiny-qwen2", how == 2 ? "q8_0" : NULL, backends[b], NULL);
+            bed.request.session.replay = true;
+            bed.request.n_predict = 6;
+            bed.request.chunk = how == 1; /* prefill token by token: six graphs of one shape in all */
+            bed_run(&bed, "", PSC_OK);
+            g_assert_cmpuint(bed.result.counters.captures, >, 0);
+            g_assert_cmpuint(bed.verified.steps, ==, how == 1 ? 10 : 6);
+            g_assert_cmpuint(bed.verified.played, ==, how == 1 ? 8 : 3); /* all but two of each shape */
+            g_assert_cmpuint(bed.verified.values, >, 30 * bed.verified.steps);
+            g_assert_cmpuint(bed.verified.differ + bed.verified.computed_n + bed.verified.memory_n + bed.verified.replay_n, ==, 0);
+            says(&bed, "; 0 steps have other outputs");
+            bed_close(&bed);
+        }
+}
+
+/* Fault l31: launched node by node all is right; the recording holds what the host decided while it was made. */
+static void a_recorded_decision_is_told_as_the_replays(void)
+{
+    static const char *const backends[] = {"cuda-shim", "mixed:0-0=cuda-shim,1-9=cpu"};
+    for (size_t b = 0; b < G_N_ELEMENTS(backends); b++) {
+        struct bed bed;
+        bed_open(&bed, "tiny-qwen2", NULL, backends[b], "l31");
+        bed.request.session.replay = true;
+        bed.request.n_predict = 7;
+        bed_run(&bed, "", PSC_OK);
+        const struct psc_verified *v = &bed.verified;
+        g_assert_cmpuint(v->computed_n + v->memory_n, ==, 0);
+        g_assert_cmpuint(v->differ, ==, 0);
+        g_assert_cmpuint(v->played, ==, 4);
+        g_assert_cmpuint(v->replay_n, >, 0);
+        g_assert_cmpuint(v->first_n, ==, 1);
+        g_assert_cmpint(v->first[0].cause, ==, PSC_VERIFY_REPLAY);
+        g_assert_cmpuint(v->first[0].node, ==, v->first[0].graph->n);
+        g_assert_cmpuint(v->first[0].value, ==, v->first[0].graph->outputs[0]);
+        g_assert_cmpuint(bed.result.finding_n + bed.result.confirmed_n, ==, 0); /* no check of memory sees it */
+        char *text = sentence(&v->first[0]);
+        g_assert_true(g_str_has_prefix(text, "decode, step 2: the host reads other bytes of #"));
+        g_assert_nonnull(strstr(text, "the recording that was played"));
+        g_free(text);
+        says(&bed, "Recordings were played in 4 steps;");
+        bed_close(&bed);
+    }
+}
+
+/* Defects of kernels and memory stay what they are when they are in a recording. */
+static void replays_do_not_take_the_blame_of_others(void)
+{
+    struct bed bed;
+    bed_open(&bed, "tiny-qwen2", "q8_0", "cuda-shim", "l33");
+    bed.request.session.replay = true;
+    bed.request.n_predict = 6;
+    bed_run(&bed, "", PSC_OK);
+    g_assert_cmpuint(bed.verified.played, ==, 3);
+    g_assert_cmpuint(bed.verified.computed_n, >, 0);
+    g_assert_cmpuint(bed.verified.replay_n + bed.verified.memory_n, ==, 0);
+    g_assert_cmpint(bed.verified.first[0].cause, ==, PSC_VERIFY_COMPUTED);
+    bed_close(&bed);
+    bed_open(&bed, "tiny-qwen2", NULL, "cuda-shim", NULL); /* who asks for hashes gets launches */
+    bed.request.session.replay = bed.request.record.hashes = true;
+    bed.request.n_predict = 6;
+    bed_run(&bed, "", PSC_OK);
+    g_assert_cmpuint(bed.result.counters.captures + bed.verified.played, ==, 0);
+    g_assert_cmpuint(bed.verified.steps, ==, 6);
+    bed_close(&bed);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------------------ */
 
 static void a_run_that_went_nowhere_is_compared_with_nothing(void)
@@ -322,6 +397,10 @@ static void memory_may_run_out_anywhere(void)
     bed.request.fill_n = 1;
     bed.request.session.config.threads = 1;
     g_assert_cmpuint(test_oom_loop(verify_briefly, &bed), >, 20);
+    bed.request.session.replay = true;
+    bed.request.backends = "cuda-shim";
+    bed.request.times = 5;
+    g_assert_cmpuint(test_oom_loop(verify_briefly, &bed), >, 100);
     bed_close(&bed);
 }
 
@@ -333,6 +412,9 @@ int main(int argc, char **argv)
     g_test_add_func("/verify/a-softmax-that-does-not-divide", a_softmax_that_does_not_divide);
     g_test_add_func("/verify/memory-is-told-as-memory", memory_is_told_as_memory);
     g_test_add_func("/verify/a-look-too-early-is-told-as-memory", a_look_too_early_is_told_as_memory);
+    g_test_add_func("/verify/sound-replays-agree", sound_replays_agree);
+    g_test_add_func("/verify/a-recorded-decision-is-told-as-the-replays", a_recorded_decision_is_told_as_the_replays);
+    g_test_add_func("/verify/replays-do-not-take-the-blame-of-others", replays_do_not_take_the_blame_of_others);
     g_test_add_func("/verify/a-run-that-went-nowhere-is-compared-with-nothing", a_run_that_went_nowhere_is_compared_with_nothing);
     g_test_add_func("/verify/a-clean-run-may-be-cancelled", a_clean_run_may_be_cancelled);
     g_test_add_func("/verify/memory-may-run-out-anywhere", memory_may_run_out_anywhere);

@@ -328,6 +328,8 @@ static void verified_json(struct psc_json *j, const struct psc_verified *v)
     psc_json_put_u64(j, "differ", v->differ);
     psc_json_put_u64(j, "computed", v->computed_n);
     psc_json_put_u64(j, "memory", v->memory_n);
+    psc_json_put_u64(j, "played", v->played);
+    psc_json_put_u64(j, "replay", v->replay_n);
     psc_json_key(j, "first");
     psc_json_array(j);
     for (uint32_t i = 0; i < v->first_n; i++) {
@@ -560,7 +562,7 @@ static enum cli_exit execute(struct running *r)
         enum cli_exit said = answer(r);
         exit = exit ? exit : said;
     }
-    if (!exit && (r->verified.computed_n || r->verified.memory_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n ||
+    if (!exit && (r->verified.computed_n || r->verified.memory_n || r->verified.replay_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n ||
                   r->result.arena_broken.ever))
         exit = CLI_FINDINGS;
     return exit;

@@ -76,6 +76,14 @@ static bool set_penalty(struct cli_options *o, const char *v) { return real(v, &
 static bool set_window(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.repeat_window); }
 static bool set_kv_format(struct cli_options *o, const char *v) { return o->run.has_kv_format = psc_kv_format_parse(v, &o->run.kv_format); }
 
+static bool set_timeout(struct cli_options *o, const char *v)
+{
+    uint32_t ms = 0;
+    bool good = whole(v, 1, &ms);
+    o->run.session.config.timeout_ms = ms;
+    return good;
+}
+
 static bool set_threads(struct cli_options *o, const char *v)
 {
     uint32_t n;
@@ -220,9 +228,10 @@ const struct cli_option cli_run_option_table[] = {
     {"--capture", "WHEN", RUN, set_capture, "node, split or none",
      "node, split (at its end) or none: when values are read; default with --trace: node"},
     {"--hashes", NULL, RUN, set_hashes, NULL, "hash every value when it is written and when it is read"},
-    {"--verify", NULL, RUN, set_verify, NULL, "run once more, clean: which node differs first, memory or kernel?"},
+    {"--verify", NULL, RUN, set_verify, NULL, "run once more, clean: which node differs first, memory, kernel or replay?"},
     {"--threads", "T", RUN | BENCH, set_threads, "a number from 1 to 1024", "threads of the cpu; default all cores"},
     {"--portable", NULL, RUN | BENCH, set_portable, NULL, "no AVX2 and the like"},
+    {"--timeout", "MS", RUN | BENCH, set_timeout, "milliseconds from 1", "longest wait for a device; default 10000"},
     {"--kv-format", "F", RUN | BENCH, set_kv_format, "f32, f16 or q8_0", "rows of K and V: f32, f16 or q8_0; default f32"},
     {"--kv-inputs", "HOW", RUN, set_kv_inputs, "positions, span or map",
      "how attention finds its rows: positions, span or map; default positions"},

@@ -8,7 +8,8 @@
 const char *psc_verify_cause_name(enum psc_verify_cause cause)
 {
     static const char *const names[] = {[PSC_VERIFY_COMPUTED] = "computed", [PSC_VERIFY_MEMORY] = "memory",
-                                        [PSC_VERIFY_UNFILLED] = "unfilled", [PSC_VERIFY_UNWRITTEN] = "unwritten", [PSC_VERIFY_OVERLAP] = "overlap"};
+                                        [PSC_VERIFY_UNFILLED] = "unfilled", [PSC_VERIFY_UNWRITTEN] = "unwritten", [PSC_VERIFY_OVERLAP] = "overlap",
+                                        [PSC_VERIFY_REPLAY] = "replay"};
     return names[cause];
 }
 
@@ -39,6 +40,12 @@ void psc_explain_verify_difference(struct psc_text *out, const struct psc_verify
         psc_say_node(out, d->graph, d->value);
         psc_text_add(out, " while it still reads it: memory, not the kernel.");
         return;
+    case PSC_VERIFY_REPLAY:
+        psc_text_add(out, " reads other bytes of ");
+        psc_say_node(out, d->graph, d->value);
+        psc_text_add(out, " than the same step gives when it is launched node by node: the recording that was played, not a kernel "
+                          "and not the plan.");
+        return;
     case PSC_VERIFY_UNWRITTEN:
         psc_text_add(out, " reads rows of K and V that nobody wrote: memory, not the kernel.");
         return;
@@ -61,4 +68,7 @@ void psc_explain_verified(struct psc_text *out, const struct psc_verified *v)
         psc_text_addf(out, ": %" PRIu32 " %s computed wrong, %" PRIu32 " read wrong bytes, the rest follows from these",
                       v->computed_n, v->computed_n == 1 ? "was" : "were", v->memory_n);
     psc_text_add(out, ".");
+    if (v->played || v->replay_n)
+        psc_text_addf(out, " Recordings were played in %" PRIu32 " %s; %" PRIu32 " %s other outputs than launched node by node.",
+                      v->played, v->played == 1 ? "step" : "steps", v->replay_n, v->replay_n == 1 ? "step has" : "steps have");
 }

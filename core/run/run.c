@@ -113,6 +113,8 @@ enum psc_status psc_run_execute(struct psc_runner *r, const char *stage, bool *r
 {
     r->stage = stage;
     enum psc_status status = psc_session_execute(r->session, r->listens ? &r->sink : NULL, reterr);
+    if (status == PSC_OK && r->request->executed)
+        status = r->request->executed(r->request->executed_ctx, r->session, reterr);
     r->done += psc_session_graph(r->session)->n;
     *ret_cancelled = status == PSC_ERR_CANCELLED;
     return *ret_cancelled ? PSC_OK : status;

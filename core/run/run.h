@@ -70,6 +70,9 @@ struct psc_run_request {
      * node split and token, with session.replay at every forward only; true ends the run cleanly, what was recorded stays. */
     void *ctx;
     void (*token)(void *ctx, int32_t token, const char *text, size_t text_n);
+    /* After each execution that went well, when outputs can be read; PSC_ERR_CANCELLED ends the run as `cancelled` does. */
+    enum psc_status (*executed)(void *ctx, struct psc_session *session, struct psc_error *reterr);
+    void *executed_ctx;
     /* The last row of logits of a forward; false ends the run with PSC_ERR_IO. */
     bool (*logits)(void *ctx, uint32_t step, const float *logits, uint32_t n);
     void (*progress)(void *ctx, const char *stage, uint64_t done, uint64_t total);

@@ -274,7 +274,8 @@ static void abandon(struct run *r)
     }
     psc_replay_drop(r->s, r->mapped);
     (void)!psc_copy_drain(&r->copying, NULL);
-    (void)!synchronise(r->s, NULL);
+    if (!r->s->unsettled) /* a wait that has just come to its bound is not begun again */
+        (void)!synchronise(r->s, NULL);
 }
 
 static enum psc_status run_all(struct run *r, struct psc_error *reterr)
