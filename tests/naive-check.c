@@ -167,7 +167,7 @@ static void read_event(struct naive *n, uint32_t i)
 
 /* ---- an op over its own operands ----------------------------------------------------------------------------- */
 
-static gboolean overwrites(enum psc_op op, unsigned operand)
+gboolean naive_overwrites(enum psc_op op, unsigned operand)
 {
     switch (op) {
     case PSC_OP_ADD:
@@ -188,22 +188,20 @@ static gboolean overwrites(enum psc_op op, unsigned operand)
     }
 }
 
-/* Does a concat leave every byte of this operand where it is? Each row of the operand goes to a place of its own. */
-static gboolean stays(const struct naive *n, const struct psc_event *read, const struct psc_event *write)
+gboolean naive_stays(const struct psc_graph *g, psc_node concat, unsigned operand, uint64_t from, uint64_t to)
 {
-    const struct psc_node_info *node = &n->g->nodes[write->node];
+    const struct psc_node_info *node = &g->nodes[concat];
+    const psc_node *src = psc_node_srcs(g, concat);
     int axis = node->params->dim;
     uint64_t item = node->elements ? node->bytes / node->elements : 0, inner = item, before = 0;
 
     for (int d = 0; d < axis; d++)
         inner *= node->shape[d];
-    for (unsigned k = 0; k < read->operand; k++)
-        before += n->g->nodes[psc_node_srcs(n->g, write->node)[k]].shape[axis];
-    psc_node operand = psc_node_srcs(n->g, write->node)[read->operand];
-    uint64_t run = inner * n->g->nodes[operand].shape[axis], row = inner * node->shape[axis];
-    for (uint64_t byte = 0; byte < read->hi - read->lo && run; byte++) {
-        uint64_t to = byte / run * row + before * inner + byte % run;
-        if (read->lo + byte != write->lo + to)
+    for (unsigned k = 0; k < operand; k++)
+        before += g->nodes[src[k]].shape[axis];
+    uint64_t run = inner * g->nodes[src[operand]].shape[axis], row = inner * node->shape[axis];
+    for (uint64_t byte = 0; byte < g->nodes[src[operand]].bytes && run; byte++) {
+        if (from + byte != to + byte / run * row + before * inner + byte % run)
             return FALSE;
     }
     return TRUE;
@@ -220,7 +218,7 @@ static gboolean all_stay(const struct naive *n, uint32_t i)
             const struct psc_event *e = &n->s->events[k];
             if (e->node == w->node && e->position == w->position && e->run == w->run && e->kind == PSC_EV_READ &&
                 e->operand == operand)
-                there = e->buffer == w->buffer && stays(n, e, w);
+                there = e->buffer == w->buffer && naive_stays(n->g, w->node, operand, e->lo, w->lo);
         }
         if (!there)
             return FALSE;
@@ -241,7 +239,7 @@ static void own_operands(struct naive *n, uint32_t i)
         uint32_t root = owner(n->s, e->value);
         enum psc_op op = n->g->nodes[w->node].op;
         gboolean exact = e->lo == w->lo && e->hi == w->hi;
-        if (root == w->value || (exact && overwrites(op, e->operand)))
+        if (root == w->value || (exact && naive_overwrites(op, e->operand)))
             continue;
         if (joins)
             continue;

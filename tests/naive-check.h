@@ -9,10 +9,17 @@
 
 #include "core/event/event.h"
 
+#include <glib.h>
+
 /* The wrong (victim, writer, reader) triples with the hull of their bytes, one a line, sorted:
  * "12 b3[0,16) by 15 read by 17". Writer and reader may be "nobody"; readers may be "export", "rerun". Numbers
  * are value indices for victim and writer, nodes for readers. Free with g_free. */
 char *naive_check(const struct psc_graph *graph, const struct psc_story *story);
+
+/* Whether the op may lie on exactly the bytes of that operand; and whether a concat leaves every byte of an operand that
+ * begins at `from` where it is, when its own bytes begin at `to`: each row goes to a place of its own. */
+gboolean naive_overwrites(enum psc_op op, unsigned operand);
+gboolean naive_stays(const struct psc_graph *g, psc_node concat, unsigned operand, uint64_t from, uint64_t to);
 
 /* Collects the same lines from any source; the lines come out sorted and merged. */
 struct naive_lines;

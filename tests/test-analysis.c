@@ -101,6 +101,7 @@ static void test_order_mismatch(void)
     psc_text_clear(&text);
     psc_explain_finding_more(&text, a, f);
     g_test_message("%s", psc_text_str(&text));
+    g_assert_nonnull(strstr(psc_text_str(&text), " Bytes [0, 1576960) of b"));
     psc_text_clear(&text);
     psc_explain_position(&text, a, 425);
     g_test_message("%s", psc_text_str(&text));

@@ -364,7 +364,7 @@ static void test_check(void)
     memcpy(good, packed.offset, sizeof good);
     packed.offset[1] = packed.offset[0] + 7;
     g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_ERR_PLAN);
-    g_assert_nonnull(strstr(error.text, "boxes 0 and 1 share bytes from 7 on"));
+    g_assert_nonnull(strstr(error.text, "boxes 0 and 1 share the bytes [7, 8) and live at the same time in the steps [1, 2)"));
     memcpy(packed.offset, good, sizeof good);
     packed.offset[2] = 4;
     g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_ERR_PLAN);

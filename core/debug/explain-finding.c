@@ -281,8 +281,19 @@ static void say_belief(const struct telling *t)
     psc_text_add(t->out, ".");
 }
 
+/* Which bytes are wrong, from when on. */
+static void say_range(const struct telling *t)
+{
+    psc_text_addf(t->out, " Bytes [%llu, %llu) of ", (unsigned long long)t->f->lo, (unsigned long long)t->f->hi);
+    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    if (t->f->position >= 0 && (t->f->overlap_only || is_too_long(t)))
+        psc_text_addf(t->out, ", written at op %d", t->f->position);
+    psc_text_add(t->out, ".");
+}
+
 static void say_facts(const struct telling *t)
 {
+    say_range(t);
     if (t->f->overlap_only || is_too_long(t) || t->a->story->titles)
         return;
     psc_text_add(t->out, " Executed: ");

@@ -27,8 +27,11 @@ static enum psc_status check_pair(const struct psc_offsets_problem *p, const str
     if ((p->space && p->space[i] != p->space[k]) || a->begin >= b->end || b->begin >= a->end || x >= y + b->bytes ||
         y >= x + a->bytes || !a->bytes || !b->bytes)
         return PSC_OK;
-    return psc_fail(reterr, PSC_ERR_PLAN, "boxes %u and %u share bytes from %llu on and live at the same time from step %u "
-                    "on", i, k, (unsigned long long)(x > y ? x : y), a->begin > b->begin ? a->begin : b->begin);
+    uint64_t x_end = x + a->bytes, y_end = y + b->bytes;
+    return psc_fail(reterr, PSC_ERR_PLAN, "boxes %u and %u share the bytes [%llu, %llu) and live at the same time in the "
+                    "steps [%u, %u)", i, k, (unsigned long long)(x > y ? x : y),
+                    (unsigned long long)(x_end < y_end ? x_end : y_end), a->begin > b->begin ? a->begin : b->begin,
+                    a->end < b->end ? a->end : b->end);
 }
 
 static enum psc_status check_bound(const struct psc_offsets *packing, uint32_t s, struct psc_error *reterr)
