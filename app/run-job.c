@@ -220,7 +220,6 @@ static void take_options(PscRunJob *job, struct psc_run_request *q)
         q->hold = order->hold;
         q->borrow_inputs = order->borrow;
         q->refill = true; /* as whoever calls a graph again */
-        q->record.hashes = false;
     }
     q->ctx = job;
     q->token = token_cb;
@@ -249,7 +248,7 @@ static char *summary_of(const PscRunJob *job)
                                r->arena_run_n == 1 ? "" : "s", (guint64)r->arena_runs[r->arena_run_n - 1].system_allocs);
     if (r->arena_broken.ever)
         g_string_append_printf(s, "; the arenas: %s", r->arena_broken.text);
-    if (job->order->hashes && !r->on_arenas)
+    if (job->order->hashes)
         g_string_append_printf(s, ", %u reads with other bytes than were written", r->confirmed_n);
     if (r->unwritten_n)
         g_string_append_printf(s, ", %" G_GUINT64_FORMAT " KV rows read that nobody wrote", (guint64)r->unwritten_n);
@@ -269,10 +268,12 @@ static void make_document(PscRunJob *job, struct psc_error *error)
             opened->error = g_strdup(job->run.cancelled ? "Cancelled before anything was recorded." : "The run recorded nothing.");
         return;
     }
+    guint shown = job->run.on_arenas ? doc->phase_n - 1 : 0; /* all runs on the arenas: behind those with values */
     job->run.doc = NULL;
     opened->document = psc_document_new(doc);
     set_stage(job, "checking what happened");
-    if (!psc_look_make(&opened->look, opened->document, NULL, 0, &doc->phases[0], &options, psc_doc_step_n(doc, 0) > 0, 0, error)) {
+    if (!psc_look_make(&opened->look, opened->document, NULL, shown, &doc->phases[shown], &options, psc_doc_step_n(doc, shown) > 0, 0,
+                       error)) {
         (void)wrong(job, PSC_RUN_FIELD_NONE, error);
         return;
     }

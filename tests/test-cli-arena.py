@@ -86,8 +86,8 @@ def what_the_arenas_did_is_a_story_that_the_checker_takes():
     for file in (events, kept):
         check('No findings' in good('check', file).out)
         d = good('info', file, '--json').json
-        equal(d['phases'][0]['kind'], 'arena')
-    story = json.load(open(kept))['phases'][0]['planscope']['events']
+        equal([(p['kind'], p['steps']) for p in d['phases']], [('prefill', 3), ('arena', 0)])
+    story = json.load(open(kept))['phases'][1]['planscope']['events']
     owners = {row[16] for row in story['events'] if len(row) > 15}
     equal(owners, {'tensor', 'binding', 'lease'})
     kinds = {row[0] for row in story['events']}
@@ -97,6 +97,38 @@ def what_the_arenas_did_is_a_story_that_the_checker_takes():
             check(row[10] is not None, 'without a cause', row)
     equal([row[3] for row in story['arenas']], ['hardened', 'hardened'])
     good('render', events, '-o', path('run.png'))
+    alone = path('alone.ev')
+    good('run', where, FILL, *ARENA, '--events', alone, '--capture', 'none')
+    equal([p['kind'] for p in good('info', alone, '--json').json['phases']], ['arena'])
+
+
+@test
+def values_and_hashes_of_a_run_on_arenas_are_those_of_one_in_pools():
+    traces, files = [], [path('pool.json'), path('arena.json'), path('arena.ev')]
+    run_it = ('run', '--preset', 'tiny-qwen2', '--tokens', '5,77,130', '-n', '4', '--hashes', '--json')
+    good(*run_it, '--trace', files[0])
+    d = good(*run_it, *ARENA, '--trace', files[1], '--events', files[2], '--hold', '2', '--inputs', 'borrow', '--verify').json
+    equal((d['confirmed'], d['findings'], d['verified']['differ']), (0, 0, 0))
+    check(d['verified']['values'] > 200, d['verified'])
+    for file in files[:2]:
+        with open(file) as f:
+            traces.append(json.load(f))
+    equal([len(p['steps']) for p in traces[0]['phases']], [1, 3])
+    equal([len(p['steps']) for p in traces[1]['phases']], [1, 3, 0])
+    compared = 0
+    for pool, arena in zip(traces[0]['phases'], traces[1]['phases']):
+        for one, other in zip(pool['steps'], arena['steps']):
+            equal(one['nodes'], other['nodes'])
+            equal(one['logits_top'], other['logits_top'])
+            equal(one['planscope']['hashes'], other['planscope']['hashes'])
+            compared += len(one['nodes'])
+    check(compared > 200, compared)
+    values = traces[1]['phases'][0]['planscope']['events']['values']
+    check(any(v[0] == 'workspace' for v in values), 'what kernels ask for beside their operands has its block')
+    for file in files[1:]:
+        text = good('check', file).out
+        check('150 recorded values in 3 steps: 150 are the node\'s own' in text and 'No findings' in text, text)
+        equal(good('check', file, '--json').json['records']['own'], compared)
 
 
 @test
@@ -163,7 +195,7 @@ def what_does_not_go_together_is_refused():
         (ARENA + ('--in-place', 'no'), 'nothing is planned: --in-place says nothing'),
         (ARENA + ('--fault', 'a4', '--fault', 'l1'), "nothing is planned: --fault l1 is a planner's"),
         (ARENA + ('--fault', 'a14'), 'of arenas a1 to a13'),
-        (ARENA + ('--hashes',), 'no hashes'),
+        (ARENA + ('--capture', 'split', '--trace', path('split.json')), 'captured after its node'),
         (ARENA + ('--align', '8'), 'from 16'),
         (ARENA + ('--backend', 'deferred'), 'cpu alone'),
         (ARENA + ('--exec-slots', '1'), 'all 1 slots of the exec arena are in use'),

@@ -49,6 +49,38 @@ static void test_faulty_runs(void)
     psc_arena_release(&arena);
 }
 
+/* With values asked for, the run has a phase of them before that of the arenas; capture at the end of splits is refused. */
+static void test_values(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_graph *g = text_graph(&arena, chain);
+    struct psc_arena_settings settings = {.guards = PSC_ARENA_HARDENED};
+    struct psc_run_fill fill = {"x", caller, 64};
+    struct psc_run_request request = a_run(g, &fill, &settings);
+    struct psc_run_result result;
+    struct psc_error error = {0};
+    struct psc_step step;
+    double_reset();
+    request.record = (struct psc_recorder_options){.events = true, .values = true, .hashes = true};
+    g_assert_cmpint(psc_run(double_apis, 3, &request, &result, &error), ==, PSC_OK);
+    g_assert_cmpuint(result.doc->phase_n, ==, 2);
+    g_assert_cmpuint(psc_doc_step_n(result.doc, 0), ==, 4);
+    g_assert_cmpuint(psc_doc_step_n(result.doc, 1), ==, 0);
+    g_assert_null(result.doc->phases[0].plan);
+    g_assert_cmpuint(result.doc->phases[0].story->arena_n, ==, 0);
+    g_assert_cmpstr(result.doc->phases[1].kind, ==, "arena");
+    g_assert_cmpuint(result.doc->phases[1].story->arena_n, ==, 2);
+    g_assert_cmpint(psc_doc_load_step(result.doc, 0, 3, &arena, &step, &error), ==, PSC_OK);
+    g_assert_cmpuint(step.record_n, ==, 5);
+    g_assert_cmpuint(result.finding_n + result.confirmed_n, ==, 0);
+    psc_run_result_release(&result);
+    request.record.capture = PSC_CAPTURE_SPLIT;
+    g_assert_cmpint(psc_run(double_apis, 3, &request, &result, &error), ==, PSC_ERR_USAGE);
+    g_assert_nonnull(strstr(error.text, "captured after its node"));
+    psc_run_result_release(&result);
+    psc_arena_release(&arena);
+}
+
 static enum psc_status whole_run(void *data)
 {
     struct psc_arena_settings settings = {.guards = PSC_ARENA_HARDENED};
@@ -58,6 +90,7 @@ static enum psc_status whole_run(void *data)
     struct psc_error error = {0};
     request.times = 3;
     request.hold = 1;
+    request.record.values = request.record.hashes = true;
     enum psc_status status = psc_run(double_apis, 3, &request, &result, &error);
     psc_run_result_release(&result);
     return status;
@@ -113,6 +146,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/run/arena/a-row-a-run-and-one-phase", test_result);
+    g_test_add_func("/run/arena/values-are-phases-before-that-of-the-arenas", test_values);
     g_test_add_func("/run/arena/faulty-runs-come-to-an-end", test_faulty_runs);
     g_test_add_func("/run/arena/oom", test_run_oom);
     return g_test_run();

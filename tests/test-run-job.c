@@ -10,6 +10,7 @@ struct outcome {
     char *error, *title, *summary, *text;
     PscRunField field;
     guint fill, news, tokens, steps[2], phases, findings;
+    guint look_phase;
     gboolean has_look, has_kv;
 };
 
@@ -34,6 +35,7 @@ static void done_cb(PscRunResult *result, gpointer data)
     o->field = result->field;
     o->fill = result->fill;
     o->has_look = opened->look.study != NULL;
+    o->look_phase = o->has_look ? opened->look.study->phase_index : 0;
     if (!opened->document)
         return;
     const struct psc_doc *doc = opened->document->doc;
@@ -167,19 +169,24 @@ static void test_graph(void)
     clear(&o);
 }
 
-/* On arenas: one phase, all runs one after the other; and a defect is named in the summary. */
+/* On arenas: phases with values, and one of all runs one after the other, which is shown; a defect is named in the summary. */
 static void test_arenas(void)
 {
     struct outcome o = {0};
     PscRunOrder *order = tiny(5);
     order->on_arenas = TRUE;
     order->hold = 2;
+    order->hashes = TRUE;
     psc_run_job_start(order, tell_cb, done_cb, &o);
     finish(&o);
     g_assert_null(o.error);
-    g_assert_cmpuint(o.phases, ==, 1);
+    g_assert_cmpuint(o.phases, ==, 3);
+    g_assert_cmpuint(o.steps[0], ==, 1);
+    g_assert_cmpuint(o.steps[1], ==, 4);
     g_assert_cmpuint(o.findings, ==, 0);
     g_assert_true(o.has_look);
+    g_assert_cmpuint(o.look_phase, ==, 2);
+    g_assert_nonnull(strstr(o.summary, "0 reads with other bytes than were written"));
     g_assert_nonnull(strstr(o.summary, "5 generated"));
     g_assert_nonnull(strstr(o.summary, "5 runs on arenas, 0 blocks asked of the heap by the last"));
     clear(&o);

@@ -375,8 +375,7 @@ static const char *arena_fault_name(guint i)
 static void memory_cb(PscRunForm *form)
 {
     gboolean arenas = chosen(form->memory) == 1;
-    GtkWidget *of_plans[] = {form->planner, form->mode, form->size, form->slots, form->order, form->recycled,
-                             form->capture, form->hashes};
+    GtkWidget *of_plans[] = {form->planner, form->mode, form->size, form->slots, form->order, form->recycled};
     for (guint i = 0; i < G_N_ELEMENTS(of_plans); i++)
         gtk_widget_set_sensitive(of_plans[i], !arenas);
     gtk_widget_set_visible(form->arena_box, arenas);

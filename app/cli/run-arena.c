@@ -30,9 +30,6 @@ enum psc_status cli_arena_request(const struct cli_options *o, struct psc_arena_
         if (fault.plan & o->plan.faults)
             return psc_fail(reterr, PSC_ERR_USAGE, "with --memory arena nothing is planned: --fault %s is a planner's", fault.name);
     }
-    if (c->verify)
-        return psc_fail(reterr, PSC_ERR_USAGE, "--verify computes a run in pools anew; with --memory arena every block that goes back "
-                        "is overwritten instead");
     *settings = c->arenas;
     settings->guards = c->has_mode && o->plan.mode == PSC_MODE_UPSTREAM ? PSC_ARENA_UPSTREAM : PSC_ARENA_HARDENED;
     settings->alignment = o->plan.align > UINT32_MAX ? UINT32_MAX : (uint32_t)o->plan.align;
@@ -45,7 +42,7 @@ enum psc_status cli_arena_request(const struct cli_options *o, struct psc_arena_
 void cli_arena_stream(struct cli_run_files *files, const struct psc_run_result *a)
 {
     if (a->on_arenas && files->events && a->doc && a->doc->phase_n)
-        (void)psc_events_phase(files->events, 0, &a->doc->phases[0]); /* an error is told when the file is closed */
+        (void)psc_events_phase(files->events, a->doc->phase_n - 1, &a->doc->phases[a->doc->phase_n - 1]); /* an error is told when the file is closed */
 }
 
 static void put_run(struct psc_json *j, const struct psc_arena_run_figures *f)

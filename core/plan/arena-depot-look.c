@@ -38,6 +38,13 @@ uint32_t psc_depot_slot_at(const struct psc_depot *s, const void *address)
     return slot != PSC_TREE_NONE && s->slots[slot].memory == address ? slot : PSC_NONE;
 }
 
+uint32_t psc_depot_slot_with(const struct psc_depot *s, const void *address)
+{
+    uint32_t slot = psc_slot_tree_at_most(&s->addresses, (uintptr_t)address, 0);
+    bool inside = slot != PSC_TREE_NONE && (uintptr_t)address - (uintptr_t)s->slots[slot].memory < s->slots[slot].backed;
+    return inside ? slot : PSC_NONE;
+}
+
 uint32_t psc_depot_refs(const struct psc_depot *s)
 {
     return s->refs;

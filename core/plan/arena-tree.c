@@ -98,6 +98,19 @@ uint32_t psc_slot_tree_at_least(const struct psc_slot_tree *tree, uint64_t a, ui
     return first_from(tree, a, b, 0);
 }
 
+uint32_t psc_slot_tree_at_most(const struct psc_slot_tree *tree, uint64_t a, uint64_t b)
+{
+    uint32_t found = PSC_TREE_NONE;
+    for (uint32_t i = tree->root; i != PSC_TREE_NONE;)
+        if (before(tree, i, a, b, PSC_TREE_NONE)) {
+            found = i;
+            i = tree->nodes[i].right;
+        } else {
+            i = tree->nodes[i].left;
+        }
+    return found;
+}
+
 uint32_t psc_slot_tree_last(const struct psc_slot_tree *tree)
 {
     uint32_t i = tree->root;

@@ -36,6 +36,8 @@ void psc_slot_tree_put(struct psc_slot_tree *tree, uint32_t slot, uint64_t a, ui
 bool psc_slot_tree_take(struct psc_slot_tree *tree, uint32_t slot, uint64_t a, uint64_t b);
 /* The slot with the smallest key >= (a, b), or the one with the largest key; PSC_TREE_NONE when there is none. */
 uint32_t psc_slot_tree_at_least(const struct psc_slot_tree *tree, uint64_t a, uint64_t b);
+/* The slot with the largest key <= (a, b): of several with one key the highest. */
+uint32_t psc_slot_tree_at_most(const struct psc_slot_tree *tree, uint64_t a, uint64_t b);
 uint32_t psc_slot_tree_last(const struct psc_slot_tree *tree);
 /* The next one in order. */
 uint32_t psc_slot_tree_next(const struct psc_slot_tree *tree, uint32_t slot);

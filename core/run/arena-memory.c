@@ -166,6 +166,7 @@ enum psc_status psc_arena_memory_new(struct psc_session *s, const struct psc_are
     if (!m)
         return psc_fail_nomem(reterr);
     m->s = s;
+    psc_slot_tree_init(&m->callers);
     if (settings->parent) {
         m->house = settings->parent->arena->house;
         m->is_child = true;
@@ -213,6 +214,7 @@ static void forget_graph(struct psc_arena_memory *m)
         story->value = PSC_NONE; /* each block goes by the value that it was given out for */
     m->live_n = 0;
     psc_context_release(&m->context);
+    psc_slot_tree_release(&m->callers);
     psc_arena_release(&m->arena);
     m->program = NULL;
     m->input_n = 0;
@@ -250,6 +252,11 @@ static psc_node root_of(const struct psc_graph *g, psc_node i)
 bool psc_arena_memory_owns(const struct psc_program *p, psc_node root)
 {
     return p->input_of[root] == PSC_NONE && !psc_op_info(p->graph->nodes[root].op)->is_kv && p->graph->nodes[root].bytes;
+}
+
+bool psc_arena_memory_makes(const struct psc_program *p, const struct psc_job *job)
+{
+    return job->kind == PSC_JOB_CALL && job->writes && psc_arena_memory_owns(p, job->node);
 }
 
 /* A job's own output counts as a reading: what nobody reads goes at once. */
@@ -302,6 +309,25 @@ static enum psc_status init_context(struct psc_arena_memory *m, const struct psc
     return psc_context_init(&m->context, m->house->depot[0], m->house->depot[1], g->n, declared, g->output_n, reterr);
 }
 
+/* Jobs whose calls can be given other addresses in each execution. */
+static bool copy_jobs(struct psc_arena_memory *m, const struct psc_program *p)
+{
+    struct psc_window *in;
+    m->jobs = psc_arena_alloc(&m->arena, p->job_n, sizeof *m->jobs);
+    m->windows = in = psc_arena_alloc(&m->arena, p->graph->src_total, sizeof *in);
+    if (!m->jobs || !in)
+        return false;
+    for (uint32_t k = 0; k < p->job_n; k++) {
+        struct psc_job *job = &m->jobs[k];
+        *job = p->jobs[k];
+        job->call.in = in;
+        job->fresh = psc_arena_memory_makes(p, job);
+        job->release_n = 0;
+        in += job->call.in_n;
+    }
+    return true;
+}
+
 static enum psc_status take_graph(struct psc_arena_memory *m, struct psc_error *reterr)
 {
     const struct psc_program *p = m->s->current->program;
@@ -314,7 +340,8 @@ static enum psc_status take_graph(struct psc_arena_memory *m, struct psc_error *
     m->live = psc_arena_alloc(&m->arena, n, sizeof *m->live);
     m->inputs = psc_arena_alloc0(&m->arena, p->input_n, sizeof *m->inputs);
     m->children = psc_arena_alloc0(&m->arena, n, sizeof *m->children);
-    if (!m->values || !m->live || !m->inputs || !m->children || !sort_deaths(m, p))
+    if (!m->values || !m->live || !m->inputs || !m->children || !psc_slot_tree_reserve(&m->callers, p->input_n) ||
+        !copy_jobs(m, p) || !sort_deaths(m, p))
         return psc_fail_nomem(reterr);
     for (uint32_t i = 0; i < n; i++)
         m->values[i] = (struct psc_arena_value){PSC_NONE, PSC_NONE, PSC_NONE, NULL};
@@ -407,6 +434,8 @@ static void end_input(struct psc_arena_memory *m, struct psc_arena_input *in)
         psc_depot_end_borrow(h->depot[PSC_DEPOT_IO], in->memory, in->bytes);
         psc_arena_memory_look(h, false);
     }
+    if (in->borrowed)
+        (void)psc_slot_tree_take(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, 0);
     if (story)
         story->value = in->place.value;
     psc_block_handle_reset(&in->handle, NULL);
@@ -445,6 +474,7 @@ static void borrow(struct psc_arena_memory *m, struct psc_arena_input *in, const
     in->memory = (unsigned char *)(uintptr_t)words;
     in->bytes = m->program->graph->nodes[node].bytes;
     in->borrowed = true;
+    psc_slot_tree_put(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, 0);
     in->lent = m->lent;
     if (m->lent)
         in->place = *m->lent;
@@ -507,24 +537,6 @@ void psc_arena_memory_leave(struct psc_arena_memory *m, psc_node root)
         story->value = v->value;
     if (m->context.tensors[root].memory)
         (void)!psc_context_drop(&m->context, root, NULL);
-}
-
-unsigned char *psc_arena_memory_of(const struct psc_arena_memory *m, psc_node node, struct psc_arena_place *ret)
-{
-    const struct psc_graph *g = m->program->graph;
-    psc_node root = root_of(g, node);
-    const struct psc_arena_input *in = m->program->input_of[root] == PSC_NONE ? NULL : &m->inputs[m->program->input_of[root]];
-    const struct psc_tensor *t = &m->context.tensors[root];
-    const struct psc_held *held = in ? NULL : m->values[root].held;
-    unsigned char *memory = in ? in->memory : t->memory ? t->memory : held ? held->lease.ticket.memory : NULL;
-    uint64_t offset = g->nodes[node].root_offset;
-    *ret = in ? in->place
-              : (struct psc_arena_place){m->values[root].value, m->values[root].value, m->values[root].buffer,
-                                         t->handle.ticket.generation, 0};
-    ret->offset += offset;
-    if (offset) /* a window of its own */
-        ret->value = m->values[node].value;
-    return memory ? memory + offset : NULL;
 }
 
 void psc_arena_memory_show(struct psc_arena_memory *m, psc_node view)

@@ -2,11 +2,15 @@
  *
  *     house     two arenas, the story, the checks, who holds what: shared by a session and its children
  *     memory    of one session: its context, its inputs, which value dies after which job
+ *
+ *     arena-memory.c  life, the current graph, inputs, values      arena-run.c   one execution
+ *     arena-place.c   which bytes are where                        arena-held.c  outputs that somebody holds
  */
 #ifndef PSC_CORE_RUN_ARENA_MEMORY_H
 #define PSC_CORE_RUN_ARENA_MEMORY_H
 
 #include "core/plan/arena-context.h"
+#include "core/plan/arena-tree.h"
 #include "core/run/session-arena.h"
 #include "core/run/session-state.h"
 
@@ -55,6 +59,9 @@ struct psc_arena_memory {
     uint32_t *live, live_n;          /* roots whose memory is the context's */
     uint32_t *dies_at, *dying;       /* [job_n + 1], roots: dying[dies_at[k] ..] go after job k */
     struct psc_arena_input *inputs;  /* [input_n], as the program's */
+    struct psc_slot_tree callers;    /* owned; inputs that borrow, by address */
+    struct psc_job *jobs;            /* [job_n], the program's, with the addresses of this execution */
+    struct psc_window *windows;      /* of their operands */
     struct psc_session **children;   /* [graph->n] */
     const struct psc_arena_place *lent; /* the next input that is borrowed is the parent's, and lies there */
     bool ran;                        /* its outputs are there; the next run clears them */
@@ -83,6 +90,15 @@ enum psc_status psc_arena_memory_fill(struct psc_arena_memory *m, uint32_t input
                                       struct psc_error *reterr) PSC_MUST_CHECK;
 /* Memory of a node's window, NULL when there is none now; *ret: where that is. */
 unsigned char *psc_arena_memory_of(const struct psc_arena_memory *m, psc_node node, struct psc_arena_place *ret);
+/* The same as an address, 0 when there is none; of regions the one that was bound. */
+psc_address psc_arena_memory_address(const struct psc_arena_memory *m, psc_node node, psc_address bound);
+/* Whose memory it is: a block's, else a caller's (ret->on is left to the caller of this). O(log slots + log inputs). */
+bool psc_arena_memory_locate(const struct psc_arena_memory *m, psc_address at, uint64_t bytes, struct psc_located *ret);
+/* Places of a session behind its backends: both arenas, the caller. */
+#define PSC_ARENA_PLACE_CALLER 2u
+#define PSC_ARENA_PLACE_N 3u
+const char *psc_arena_place_name(uint32_t place);
+void psc_arena_memory_buffer(const struct psc_arena_memory *m, uint32_t place, uint32_t id, struct psc_pool_buffer *ret);
 /* A view has come to be: tells of it. */
 void psc_arena_memory_show(struct psc_arena_memory *m, psc_node view);
 enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct psc_sink *sink, struct psc_error *reterr) PSC_MUST_CHECK;
@@ -94,6 +110,7 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m);
 const char *psc_arena_memory_label(const struct psc_arena_memory *m, psc_node node, char *text, size_t size);
 /* Lies on an arena when it is computed: no input, no region, not empty. */
 bool psc_arena_memory_owns(const struct psc_program *p, psc_node root);
+bool psc_arena_memory_makes(const struct psc_program *p, const struct psc_job *job); /* its output gets a block */
 /* The next position of the story, called like printf; nothing when there is no story. */
 void psc_arena_memory_step(struct psc_arena_memory *m, const char *fmt, ...) PSC_PRINTF(2, 3);
 void psc_arena_memory_look(struct psc_arena_house *h, bool cleared);

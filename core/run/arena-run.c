@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/debug/arena-story.h"
+#include "core/run/launch.h"
 #include "core/run/schedule.h"
 
 #include <stdio.h>
@@ -11,10 +12,8 @@ struct walk {
     struct psc_arena_memory *m;
     struct psc_session *s;
     const struct psc_program *p;
-    const struct psc_sink *sink;
+    struct psc_launch launch;
     struct psc_arena_story *story;  /* NULL: nobody is told */
-    struct psc_window *in;          /* room for the operands of one call */
-    size_t in_cap;
 };
 
 static const char *label(const struct walk *w, psc_node i, char *text, size_t size)
@@ -46,30 +45,18 @@ static bool is_bound(const struct walk *w, psc_node i)
     return psc_op_info(w->p->graph->nodes[w->p->graph->nodes[i].root].op)->is_kv;
 }
 
-static enum psc_status find_operand(const struct walk *w, const struct psc_job *job, uint32_t k, struct psc_window *in,
-                                    struct psc_error *reterr)
+static enum psc_status find_operands(const struct walk *w, uint32_t at, struct psc_error *reterr)
 {
-    psc_node src = psc_node_srcs(w->p->graph, job->node)[k];
-    struct psc_arena_place place;
-    unsigned char *memory;
-    *in = job->call.in[k];
-    if (!in->at || is_bound(w, src))
-        return PSC_OK;
-    memory = psc_arena_memory_of(w->m, src, &place);
-    if (!memory)
-        return psc_fail(reterr, PSC_ERR_RUN, "operand %u has no memory any more", k);
-    in->at = (psc_address)(uintptr_t)memory;
+    const struct psc_call *bound = &w->p->jobs[at].call;
+    struct psc_window *in = (struct psc_window *)(uintptr_t)w->m->jobs[at].call.in; /* in the memory's windows */
+    for (uint32_t k = 0; k < bound->in_n; k++) {
+        in[k] = bound->in[k];
+        if (in[k].at)
+            in[k].at = psc_arena_memory_address(w->m, psc_node_srcs(w->p->graph, bound->node)[k], in[k].at);
+        if (bound->in[k].at && !in[k].at)
+            return psc_fail(reterr, PSC_ERR_RUN, "operand %u has no memory any more", k);
+    }
     return PSC_OK;
-}
-
-static enum psc_status find_operands(struct walk *w, const struct psc_job *job, struct psc_error *reterr)
-{
-    enum psc_status status = PSC_OK;
-    if (!psc_grow(&w->in, job->call.in_n, &w->in_cap, sizeof *w->in))
-        return psc_fail_nomem(reterr);
-    for (uint32_t k = 0; k < job->call.in_n && !status; k++)
-        status = find_operand(w, job, k, &w->in[k], reterr);
-    return status;
 }
 
 static uint32_t window_of(const struct walk *w, psc_node src, const struct psc_arena_place *place, const struct psc_operand *operand)
@@ -98,22 +85,6 @@ static void tell_reads(const struct walk *w, const struct psc_job *job)
 
 /* ---- one node ----------------------------------------------------------------------------------------------------- */
 
-static enum psc_status launch(const struct walk *w, uint8_t pool_at, const struct psc_call *call, struct psc_error *reterr)
-{
-    const struct psc_pool *pool = &w->s->pools[pool_at];
-    const struct psc_sink *sink = w->sink;
-    enum psc_status status = PSC_OK;
-    if (sink && sink->before)
-        status = sink->before(sink->ctx, pool->api, pool->backend, call, reterr);
-    if (!status) {
-        w->s->counters.launches++;
-        status = pool->api->launch(pool->backend, call, reterr);
-    }
-    if (!status && sink && sink->after)
-        status = sink->after(sink->ctx, pool->api, pool->backend, call, reterr);
-    return status;
-}
-
 /* The node's output, from the arena that its role says. */
 static enum psc_status make_output(const struct walk *w, psc_node i, struct psc_call *call, struct psc_error *reterr)
 {
@@ -136,27 +107,28 @@ static enum psc_status make_output(const struct walk *w, psc_node i, struct psc_
 }
 
 /* What the kernel needs beside its operands: a temporary, from the execution arena whatever the node makes. */
-static enum psc_status make_workspace(const struct walk *w, const struct psc_job *job, struct psc_call *call, uint32_t *ret_value,
-                                      struct psc_error *reterr)
+static enum psc_status make_workspace(const struct walk *w, struct psc_job *job, uint32_t *ret_value, struct psc_error *reterr)
 {
     const struct psc_pool *pool = &w->s->pools[job->pool];
-    uint64_t bytes = pool->api->workspace ? pool->api->workspace(pool->backend, call) : 0;
+    struct psc_call *call = &job->call;
     unsigned char *memory;
     char name[144], node[128];
     enum psc_status status;
     *ret_value = PSC_NONE;
-    if (!bytes)
+    call->workspace = 0;
+    call->workspace_bytes = pool->api->workspace ? pool->api->workspace(pool->backend, call) : 0;
+    if (!call->workspace_bytes)
         return PSC_OK;
     if (w->story) {
         snprintf(name, sizeof name, "workspace of %.110s", label(w, job->node, node, sizeof node));
-        w->story->value = *ret_value = psc_arena_story_value(w->story, PSC_VALUE_WORKSPACE, name, PSC_DEPOT_EXEC, bytes, PSC_NONE, 0);
+        w->story->value = *ret_value =
+            psc_arena_story_value(w->story, PSC_VALUE_WORKSPACE, name, PSC_DEPOT_EXEC, call->workspace_bytes, PSC_NONE, 0);
     }
-    status = psc_context_temporary(&w->m->context, bytes, &memory, reterr);
+    status = psc_context_temporary(&w->m->context, call->workspace_bytes, &memory, reterr);
     if (status)
         return status;
     psc_arena_memory_look(w->m->house, false);
     call->workspace = (psc_address)(uintptr_t)memory;
-    call->workspace_bytes = bytes;
     return PSC_OK;
 }
 
@@ -176,24 +148,23 @@ static void tell_writes(const struct walk *w, const struct psc_job *job, bool ma
     }
 }
 
-static enum psc_status run_kernel(struct walk *w, const struct psc_job *job, struct psc_error *reterr)
+static enum psc_status run_kernel(struct walk *w, uint32_t at, struct psc_error *reterr)
 {
-    bool makes = job->writes && !is_bound(w, job->node) && w->p->graph->nodes[job->node].bytes;
+    struct psc_job *job = &w->m->jobs[at];
+    bool makes = job->fresh;
     uint32_t outputs[1] = {makes ? job->node : PSC_NONE}, workspace = PSC_NONE;
-    struct psc_call call = job->call;
-    enum psc_status ended, status = find_operands(w, job, reterr);
+    enum psc_status ended, status = find_operands(w, at, reterr);
     if (!status) /* the roles of its output slots, before the kernel knows anything */
         status = psc_context_begin_node(&w->m->context, outputs, 1, reterr);
     if (status)
         return status;
-    call.in = w->in;
     if (makes)
-        status = make_output(w, job->node, &call, reterr);
+        status = make_output(w, job->node, &job->call, reterr);
     if (!status)
-        status = make_workspace(w, job, &call, &workspace, reterr);
+        status = make_workspace(w, job, &workspace, reterr);
     if (!status) {
         tell_reads(w, job);
-        status = launch(w, job->pool, &call, reterr);
+        status = psc_launch_job(&w->launch, job, PSC_LAUNCH_RUN | PSC_LAUNCH_TELL, reterr);
         tell_writes(w, job, makes && !status, workspace);
     }
     ended = psc_context_end_node(&w->m->context, status ? NULL : reterr); /* and they are gone at once */
@@ -206,20 +177,21 @@ static enum psc_status run_kernel(struct walk *w, const struct psc_job *job, str
 static enum psc_status lend_operands(struct walk *w, const struct psc_job *job, struct psc_session *child, struct psc_error *reterr)
 {
     const struct psc_program *cp = child->current->program;
+    const struct psc_window *in = job->call.in;
     enum psc_status status = PSC_OK;
     if (cp->input_n != job->call.in_n)
         return psc_fail(reterr, PSC_ERR_USAGE, "its graph has %u inputs, and the node has %u operands", cp->input_n, job->call.in_n);
     for (uint32_t k = 0; k < job->call.in_n && !status; k++) {
         const struct psc_node_info *input = &cp->graph->nodes[cp->inputs[k].node];
         struct psc_arena_place place;
-        if (!w->in[k].at || input->bytes != w->in[k].bytes)
+        if (!in[k].at || input->bytes != in[k].bytes)
             status = psc_fail(reterr, PSC_ERR_USAGE, "input %u of its graph has %llu bytes, the operand has %llu", k,
-                              (unsigned long long)input->bytes, (unsigned long long)(w->in[k].at ? w->in[k].bytes : 0));
+                              (unsigned long long)input->bytes, (unsigned long long)(in[k].at ? in[k].bytes : 0));
         if (status)
             break;
         (void)psc_arena_memory_of(w->m, psc_node_srcs(w->p->graph, job->node)[k], &place);
         child->arena->lent = &place;
-        status = psc_session_borrow_node(child, cp->inputs[k].node, (const void *)(uintptr_t)w->in[k].at, input->elements, reterr);
+        status = psc_session_borrow_node(child, cp->inputs[k].node, (const void *)(uintptr_t)in[k].at, input->elements, reterr);
         child->arena->lent = NULL;
     }
     return status;
@@ -246,49 +218,69 @@ static enum psc_status take_result(struct walk *w, psc_node i, struct psc_sessio
     return PSC_OK;
 }
 
-static enum psc_status run_child(struct walk *w, const struct psc_job *job, struct psc_session *child, struct psc_error *reterr)
+/* Its nodes are nobody's who listens: told is what the node reads and makes. */
+static enum psc_status run_child(struct walk *w, uint32_t at, struct psc_session *child, struct psc_error *reterr)
 {
-    enum psc_status status = find_operands(w, job, reterr);
+    struct psc_job *job = &w->m->jobs[at];
+    enum psc_status status = find_operands(w, at, reterr);
     char name[128];
     if (!status)
         status = lend_operands(w, job, child, reterr);
     if (!status)
         status = psc_session_execute(child, NULL, reterr);
-    if (!status) {
+    if (!status && w->story)
         psc_arena_memory_step(w->m, "%s: the child graph's result, handed over", label(w, job->node, name, sizeof name));
+    if (!status)
         status = take_result(w, job->node, child, reterr);
+    if (!status) {
+        job->call.out.at = psc_arena_memory_address(w->m, job->node, 0);
+        status = psc_launch_job(&w->launch, job, PSC_LAUNCH_TELL, reterr);
     }
     return status;
 }
 
 /* ---- the walk --------------------------------------------------------------------------------------------------------- */
 
-static void drop_dead(const struct walk *w, uint32_t job)
+static void drop_dead(struct walk *w, uint32_t job)
 {
     for (uint32_t k = w->m->dies_at[job]; k < w->m->dies_at[job + 1]; k++) {
-        psc_arena_memory_leave(w->m, w->m->dying[k]);
+        psc_node root = w->m->dying[k];
+        const struct psc_tensor *t = &w->m->context.tensors[root];
+        psc_launch_released(&w->launch, (int32_t)w->m->jobs[job].node, root, (psc_address)(uintptr_t)t->memory, t->bytes,
+                            w->m->jobs[job].pool);
+        psc_arena_memory_leave(w->m, root);
         psc_arena_memory_look(w->m->house, false);
     }
 }
 
-static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *reterr)
+static enum psc_status show_view(struct walk *w, struct psc_job *job, struct psc_error *reterr)
 {
-    const struct psc_job *job = &w->p->jobs[at];
-    struct psc_session *child = w->m->children[job->node];
-    enum psc_status status = PSC_OK;
     char name[128];
-    if (job->kind == PSC_JOB_MOVE)
-        status = psc_fail(reterr, PSC_ERR_PLAN, "a view that is placed elsewhere has no place on an arena");
-    if (job->kind == PSC_JOB_CALL) {
-        psc_arena_memory_step(w->m, "%s, run %u%s", label(w, job->node, name, sizeof name), w->m->house->run + 1, child ? ": a graph" : "");
-        status = child ? run_child(w, job, child, reterr) : run_kernel(w, job, reterr);
-    }
-    if (status)
-        return in_node(w, job->node, status, reterr);
-    if (job->kind == PSC_JOB_VIEW && w->story && !is_bound(w, job->node)) {
+    job->call.out.at = psc_arena_memory_address(w->m, job->node, job->call.out.at);
+    if (w->story && !is_bound(w, job->node)) {
         psc_arena_memory_step(w->m, "%s, run %u: a view", label(w, job->node, name, sizeof name), w->m->house->run + 1);
         psc_arena_memory_show(w->m, job->node);
     }
+    return psc_launch_job(&w->launch, job, PSC_LAUNCH_TELL, reterr);
+}
+
+static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *reterr)
+{
+    struct psc_job *job = &w->m->jobs[at];
+    struct psc_session *child = w->m->children[job->node];
+    enum psc_status status = PSC_OK;
+    char name[128];
+    psc_launch_look(&w->launch, job->node);
+    if (job->kind == PSC_JOB_MOVE)
+        status = psc_fail(reterr, PSC_ERR_PLAN, "a view that is placed elsewhere has no place on an arena");
+    if (job->kind == PSC_JOB_CALL && w->story)
+        psc_arena_memory_step(w->m, "%s, run %u%s", label(w, job->node, name, sizeof name), w->m->house->run + 1, child ? ": a graph" : "");
+    if (job->kind == PSC_JOB_CALL)
+        status = child ? run_child(w, at, child, reterr) : run_kernel(w, at, reterr);
+    if (job->kind == PSC_JOB_VIEW)
+        status = show_view(w, job, reterr);
+    if (status)
+        return in_node(w, job->node, status, reterr);
     drop_dead(w, at);
     return PSC_OK;
 }
@@ -301,8 +293,8 @@ static enum psc_status run_stretches(struct walk *w, struct psc_error *reterr)
         struct psc_pool *pool = &w->s->pools[stretch->pool];
         for (uint32_t i = 0; i < stretch->job_n && !status; i++)
             status = run_job(w, stretch->job_at + i, reterr);
-        if (!status && w->sink && w->sink->split_end)
-            status = w->sink->split_end(w->sink->ctx, stretch->split, reterr);
+        if (!status && w->launch.sink && w->launch.sink->split_end)
+            status = w->launch.sink->split_end(w->launch.sink->ctx, stretch->split, reterr);
         enum psc_status settled = pool->api->synchronise(pool->backend, status ? NULL : reterr);
         status = status ? status : settled;
     }
@@ -312,7 +304,7 @@ static enum psc_status run_stretches(struct walk *w, struct psc_error *reterr)
 /* After a failure nothing of the run is there: everything goes back, and the next one begins anew. */
 enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct psc_sink *sink, struct psc_error *reterr)
 {
-    struct walk w = {.m = m, .s = m->s, .sink = sink};
+    struct walk w = {.m = m, .s = m->s};
     enum psc_status status = psc_arena_memory_ready(m, reterr), ended = PSC_OK;
     if (!status)
         status = psc_schedule_check_inputs(m->s, reterr);
@@ -320,14 +312,19 @@ enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct ps
         return status;
     w.p = m->program;
     w.story = m->house->settings.story;
+    w.launch = (struct psc_launch){.s = m->s, .program = m->s->current->program, .sink = sink,
+                                   .tells = sink && (sink->event || sink->rows)};
     if (sink && sink->begin)
         status = sink->begin(sink->ctx, m->s, m->s->step, reterr);
     if (status)
         return status;
     m->s->step++;
     m->ran = true;
+    psc_launch_begin(&w.launch);
     status = run_stretches(&w, reterr);
-    psc_free(w.in);
+    psc_launch_look(&w.launch, m->program->graph->n);
+    if (!status)
+        psc_launch_end(&w.launch);
     m->s->counters.skipped_dead += m->program->dead_n;
     if (sink && sink->end)
         ended = sink->end(sink->ctx, status, status ? NULL : reterr);

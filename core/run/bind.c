@@ -522,6 +522,7 @@ static enum psc_status bind_all(struct binder *b, struct psc_error *reterr)
     status = bind_rows(b, reterr);
     for (uint32_t k = 0; !status && k < plan->split_n; k++)
         status = bind_stretch(b, &plan->splits[k], &copy_k, reterr);
+    b->p->workspace_at = b->window_value;
     b->p->layout = hash_layout(b->p);
     return status;
 }

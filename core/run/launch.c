@@ -1,5 +1,7 @@
 #include "core/run/launch.h"
 
+#include "core/run/arena-memory.h"
+
 /* ---- where it lies --------------------------------------------------------------------------------------------- */
 
 static void find(const struct psc_launch *l, psc_address at, uint64_t bytes, uint8_t pool, struct psc_located *ret)
@@ -7,11 +9,15 @@ static void find(const struct psc_launch *l, psc_address at, uint64_t bytes, uin
     const struct psc_session *s = l->s;
     uint64_t offset = 0;
     uint32_t id = PSC_NONE;
+    if (s->arena && psc_arena_memory_locate(s->arena, at, bytes, ret)) {
+        ret->on = pool;
+        return;
+    }
     for (uint32_t k = 0; k < s->api_n && id == PSC_NONE; k++, pool = (uint8_t)(pool + 1u < s->api_n ? pool + 1u : 0u))
         if (s->pools[pool].n && psc_pool_locate(&s->pools[pool], at, &id, &offset))
-            *ret = (struct psc_located){pool, id, s->pools[pool].slots[id].told, offset, offset + bytes};
+            *ret = (struct psc_located){pool, id, s->pools[pool].slots[id].told, offset, offset + bytes, at, pool};
     if (id == PSC_NONE)
-        *ret = (struct psc_located){PSC_BACKEND_NONE, PSC_NONE, 0, 0, bytes};
+        *ret = (struct psc_located){PSC_BACKEND_NONE, PSC_NONE, 0, 0, bytes, at, pool};
 }
 
 static void tell(struct psc_launch *l, struct psc_event *event, const struct psc_located *at)
@@ -30,6 +36,21 @@ static void tell_at(struct psc_launch *l, struct psc_event event, psc_address at
     struct psc_located located;
     find(l, at, bytes, pool, &located);
     tell(l, &event, &located);
+}
+
+/* The walk gives a buffer of a pool out once more; arenas count that themselves. */
+static void give_out(const struct psc_launch *l, struct psc_located *at)
+{
+    if (at->buffer != PSC_NONE && at->backend < l->s->api_n)
+        at->generation = ++l->s->pools[at->backend].slots[at->buffer].told;
+}
+
+static struct psc_home home_of(const struct psc_launch *l, psc_node i)
+{
+    struct psc_home home = l->program->homes[i];
+    if (home.at && l->s->arena)
+        home.at = psc_arena_memory_address(l->s->arena, i, home.at);
+    return home;
 }
 
 static struct psc_event event_of(const struct psc_job *job, enum psc_event_kind kind, uint32_t value)
@@ -54,18 +75,18 @@ void psc_launch_begin(struct psc_launch *l)
             slot->told = slot->b.role == PSC_ROLE_POOL ? slot->mapped : slot->b.generation;
         }
     for (uint32_t k = 0; l->tells && k < p->input_n; k++) {
-        const struct psc_home *home = &p->homes[p->inputs[k].node];
+        struct psc_home home = home_of(l, p->inputs[k].node);
         struct psc_located at;
-        find(l, home->at, home->bytes, home->pool, &at);
-        if (home->at && at.buffer != PSC_NONE)
-            l->s->pools[at.backend].slots[at.buffer].told++; /* the walk gave it out */
+        find(l, home.at, home.bytes, home.pool, &at);
+        if (home.at)
+            give_out(l, &at);
     }
     for (uint32_t k = 0; k < p->input_n; k++) {
-        const struct psc_home *home = &p->homes[p->inputs[k].node];
+        struct psc_home home = home_of(l, p->inputs[k].node);
         struct psc_event event = psc_event_blank(PSC_EV_FILL, -1);
         event.value = p->inputs[k].node;
-        if (l->tells && home->at && p->inputs[k].filled && !p->inputs[k].told)
-            tell_at(l, event, home->at, home->bytes, home->pool);
+        if (l->tells && home.at && p->inputs[k].filled && !p->inputs[k].told)
+            tell_at(l, event, home.at, home.bytes, home.pool);
         p->inputs[k].told = true;
     }
 }
@@ -113,16 +134,24 @@ void psc_launch_end(struct psc_launch *l)
     const struct psc_graph *graph = l->program->graph;
     for (uint32_t k = 0; l->tells && k < graph->output_n; k++) {
         psc_node i = graph->outputs[k];
-        const struct psc_home *home = &l->program->homes[i];
+        struct psc_home home = home_of(l, i);
         struct psc_event event = psc_event_blank(PSC_EV_EXPORT, (int32_t)graph->n);
         event.value = i;
         if (!graph->nodes[i].bytes || l->program->plan->places[i].reason == PSC_WHY_EMPTY)
             continue;
-        if (home->at)
-            tell_at(l, event, home->at, home->bytes, home->pool);
+        if (home.at)
+            tell_at(l, event, home.at, home.bytes, home.pool);
         else
-            tell(l, &event, &(struct psc_located){PSC_BACKEND_NONE, PSC_NONE, 0, 0, graph->nodes[i].bytes});
+            tell(l, &event, &(struct psc_located){PSC_BACKEND_NONE, PSC_NONE, 0, 0, graph->nodes[i].bytes, 0, home.pool});
     }
+}
+
+void psc_launch_released(struct psc_launch *l, int32_t position, uint32_t value, psc_address at, uint64_t bytes, uint8_t pool)
+{
+    struct psc_event event = psc_event_blank(PSC_EV_RELEASE, position);
+    event.value = value;
+    if (l->tells)
+        tell_at(l, event, at, bytes, pool);
 }
 
 /* ---- one node ----------------------------------------------------------------------------------------------------- */
@@ -135,7 +164,7 @@ static void tell_waits(struct psc_launch *l, const struct psc_job *job)
         uint32_t transfer = l->program->waits[job->wait_at + k];
         struct psc_event event = event_of(job, PSC_EV_WAIT, l->program->staging_at + transfer);
         event.peer = l->program->enqueued[transfer];
-        tell(l, &event, &(struct psc_located){PSC_BACKEND_NONE, PSC_NONE, 0, 0, 0});
+        tell(l, &event, &(struct psc_located){PSC_BACKEND_NONE, PSC_NONE, 0, 0, 0, 0, job->pool});
     }
 }
 
@@ -218,6 +247,11 @@ static void tell_aliases(struct psc_launch *l, const struct psc_job *job)
     }
 }
 
+static void tell_workspace(struct psc_launch *l, const struct psc_job *job, enum psc_event_kind kind)
+{
+    tell_at(l, event_of(job, kind, l->program->workspace_at + job->node), job->call.workspace, job->call.workspace_bytes, job->pool);
+}
+
 static void tell_before(struct psc_launch *l, const struct psc_job *job)
 {
     tell_waits(l, job);
@@ -225,16 +259,21 @@ static void tell_before(struct psc_launch *l, const struct psc_job *job)
         struct psc_located at;
         struct psc_event event = event_of(job, PSC_EV_ALLOC, job->node);
         find(l, job->call.out.at, job->call.out.bytes, job->out_pool, &at);
-        if (at.buffer != PSC_NONE)
-            at.generation = ++l->s->pools[at.backend].slots[at.buffer].told;
+        give_out(l, &at);
         tell(l, &event, &at);
     }
+    if (job->call.workspace)
+        tell_workspace(l, job, PSC_EV_ALLOC);
     tell_reads(l, job);
     tell_aliases(l, job);
     if (job->writes)
         tell_at(l, event_of(job, PSC_EV_WRITE, job->node), job->call.out.at, job->call.out.bytes, job->out_pool);
     if (job->layer != PSC_NONE)
         touch_rows(l, job, job->layer, true, 0);
+    if (job->call.workspace) {
+        tell_workspace(l, job, PSC_EV_WRITE);
+        tell_workspace(l, job, PSC_EV_RELEASE);
+    }
 }
 
 static void tell_job(struct psc_launch *l, const struct psc_job *job)
@@ -248,9 +287,7 @@ static void tell_job(struct psc_launch *l, const struct psc_job *job)
     }
     for (uint32_t k = 0; k < job->release_n; k++) {
         const struct psc_given_back *back = &l->program->releases[job->release_at + k];
-        struct psc_event event = psc_event_blank(PSC_EV_RELEASE, back->position);
-        event.value = back->tenant;
-        tell_at(l, event, back->at, back->bytes, back->pool);
+        psc_launch_released(l, back->position, back->tenant, back->at, back->bytes, back->pool);
     }
 }
 

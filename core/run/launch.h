@@ -4,7 +4,8 @@
  *                             before(call)   kernel   after(call)
  *
  * Every event is made from the addresses in the call: the pools turn them back into buffer and bytes (psc_pool_locate).
- * What the plan wanted is not asked. The order of the events of a node is that of core/event/event.h; the events of a
+ * What the plan wanted is not asked. On arenas (core/run/session-arena.h) it is they that are asked, and the job is one
+ * whose call holds the addresses of this execution. The order of the events of a node is that of core/event/event.h; the events of a
  * run that went as planned equal psc_plan_lower's, but for buffer ids and generations (a test says so).
  *
  * Events are numbered from 0 in each execution, in the order in which the listener gets them: the peer of a wait is the
@@ -27,6 +28,8 @@ enum { PSC_LAUNCH_RUN = 1, PSC_LAUNCH_TELL = 2 };
 
 /* Fill events of the inputs that were filled since the last execution. */
 void psc_launch_begin(struct psc_launch *l);
+/* A value's bytes have been given back when `position` was over. */
+void psc_launch_released(struct psc_launch *l, int32_t position, uint32_t value, psc_address at, uint64_t bytes, uint8_t pool);
 /* A staged copy has been enqueued. */
 void psc_launch_enqueued(struct psc_launch *l, uint32_t transfer);
 /* Launches the job and tells of it, or one of the two: launches that are part of a replay are only told. Waits are the

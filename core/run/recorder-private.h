@@ -91,7 +91,7 @@ struct psc_rec_raw {
     uint32_t record_n;
 };
 
-/* Indices of a backend's buffers in the phase's table. */
+/* Indices of a place's buffers in the phase's table. */
 struct psc_rec_ids {
     uint32_t *index;                 /* owned, [n]: by id; PSC_NONE: not there yet */
     size_t n, cap;
@@ -105,16 +105,16 @@ struct psc_told { /* bytes that the host put into an input */
 
 struct psc_rec_completed { uint32_t backend, before, at; }; /* as the sink was told */
 
-#define PSC_REC_BACKENDS_MAX 16u
+#define PSC_REC_PLACES_MAX 19u /* 16 backends, and three places of a session on arenas */
 /* The phase that is going on. */
 struct psc_rec_phase {
     const struct psc_graph *graph;     /* in the document */
-    const struct psc_plan *plan;
+    const struct psc_plan *plan;       /* of the session; the document has it unless values lie on arenas */
     const struct psc_graph *of;        /* the session's */
     uint64_t uid;
     uint32_t index, steps;
     struct psc_look look;
-    struct psc_rec_ids ids[PSC_REC_BACKENDS_MAX]; /* of each of the session's backends */
+    struct psc_rec_ids ids[PSC_REC_PLACES_MAX]; /* of each of the session's places */
     uint32_t nowhere;                  /* index of the buffer that stands for addresses of no pool, PSC_NONE */
     struct psc_buffer *buffers;        /* owned; names in the document's arena */
     size_t buffer_n, buffer_cap;
@@ -171,6 +171,9 @@ struct psc_recorder {
     struct psc_mismatch *mismatches;   /* owned */
     size_t mismatch_n, mismatch_cap;
 };
+
+/* ---- recorder.c */
+bool psc_rec_on_arenas(const struct psc_recorder *r); /* what the session planned is not where values lie */
 
 /* ---- recorder-look.c */
 enum psc_status psc_look_init(struct psc_look *look, const struct psc_graph *graph, const struct psc_plan *plan,

@@ -70,11 +70,19 @@ enum psc_status psc_rec_buffers(struct psc_recorder *r, struct psc_error *reterr
         return psc_fail_nomem(reterr);
     for (uint32_t i = 0; i < plan->buffer_n; i++) {
         uint32_t backend = session_backend(r, plan->buffers[i].backend);
-        if (backend != PSC_NONE &&
+        bool there = plan->buffers[i].role == PSC_ROLE_PERSISTENT || !psc_rec_on_arenas(r);
+        if (backend != PSC_NONE && there &&
             add_buffer(r, index_of(&r->phase, backend, (uint32_t)plan->buffers[i].id), &plan->buffers[i]) == PSC_NONE)
             return psc_fail_nomem(reterr);
     }
     return PSC_OK;
+}
+
+/* Index of a place among the story's backends: those of arenas stand behind the graph's. */
+static uint8_t place_backend(const struct psc_recorder *r, uint32_t place)
+{
+    uint32_t n = psc_session_backend_n(r->session);
+    return place < n ? r->phase.backend_of[place] : (uint8_t)(r->phase.graph->backend_n + place - n);
 }
 
 /* A buffer that the plan does not know lies behind the others of its backend. */
@@ -89,19 +97,33 @@ static uint64_t end_of_pool(const struct psc_rec_phase *p, uint8_t backend)
     return end;
 }
 
+/* A slot that has got a larger block. */
+static void grow(struct psc_recorder *r, uint32_t index, const struct psc_located *at)
+{
+    struct psc_pool_buffer now;
+    if (at->backend < psc_session_backend_n(r->session))
+        return;
+    psc_session_buffer(r->session, at->backend, at->buffer, &now);
+    if (r->phase.buffers[index].bytes < now.bytes)
+        r->phase.buffers[index].bytes = now.bytes;
+}
+
 static uint32_t locate(struct psc_recorder *r, const struct psc_located *at)
 {
     struct psc_rec_phase *p = &r->phase;
     struct psc_pool_buffer pool;
-    bool known = at->buffer != PSC_NONE && at->backend < psc_session_backend_n(r->session);
+    bool known = at->buffer != PSC_NONE && at->backend < psc_session_place_n(r->session);
     struct psc_buffer made = {.name = "nowhere", .id = PSC_NONE, .role = PSC_ROLE_EXTERNAL, .bytes = UINT64_MAX,
                               .backend = PSC_BACKEND_NONE};
-    if (known && at->buffer < p->ids[at->backend].n && p->ids[at->backend].index[at->buffer] != PSC_NONE)
+    if (known && at->buffer < p->ids[at->backend].n && p->ids[at->backend].index[at->buffer] != PSC_NONE) {
+        grow(r, p->ids[at->backend].index[at->buffer], at);
         return p->ids[at->backend].index[at->buffer];
+    }
     if (known) {
+        uint8_t backend = place_backend(r, at->backend);
         psc_session_buffer(r->session, at->backend, at->buffer, &pool);
-        made = (struct psc_buffer){.id = at->buffer, .name = pool.name, .role = pool.role, .bytes = pool.bytes,
-                                   .backend = p->backend_of[at->backend], .base = end_of_pool(p, p->backend_of[at->backend])};
+        made = (struct psc_buffer){.id = at->buffer, .name = pool.name, .role = pool.role, .bytes = pool.bytes, .backend = backend,
+                                   .base = end_of_pool(p, backend)};
     }
     uint32_t index = add_buffer(r, known ? index_of(p, at->backend, at->buffer) : &p->nowhere, &made);
     r->failed = r->failed || index == PSC_NONE;
@@ -195,6 +217,8 @@ struct telling {
     uint32_t *writes;  /* of each value */
     uint32_t *enqueue; /* event that enqueued the value last, PSC_NONE */
     uint32_t value_n, event_n;
+    uint32_t planned_n;  /* values of the plan; a node's workspace is numbered from here in what was recorded */
+    uint32_t *workspace; /* [graph->n]: the value of it here, PSC_NONE */
 };
 
 static bool is_write(enum psc_event_kind kind)
@@ -207,6 +231,8 @@ static void tell(struct telling *t, const struct psc_graph *graph, const struct 
 {
     struct psc_event e = *event;
     enum psc_event_kind kind = (enum psc_event_kind)e.kind;
+    if (e.value != PSC_NONE && e.value >= t->planned_n)
+        e.value = t->workspace[e.value - t->planned_n];
     e.cause = PSC_NONE;
     e.lane = 0;
     if (e.node < graph->n && kind != PSC_EV_ENQUEUE && kind != PSC_EV_FILL)
@@ -225,14 +251,31 @@ static void tell(struct telling *t, const struct psc_graph *graph, const struct 
     psc_story_add_event(t->builder, &e);
 }
 
-static void add_rooms(struct psc_story_builder *builder, const struct psc_story *planned, const struct psc_rec_phase *p)
+/* Slots that have grown lie further behind one another than they did. */
+static void add_buffers(struct psc_story_builder *builder, const struct psc_rec_phase *p)
 {
+    uint64_t end[2] = {0, 0};
+    for (size_t i = 0; i < p->buffer_n; i++) {
+        struct psc_buffer b = p->buffers[i];
+        uint64_t *at = b.role == PSC_ROLE_ARENA ? &end[b.backend != p->graph->backend_n] : NULL;
+        if (at)
+            b.base = *at;
+        if (at && !psc_add_u64(*at, b.bytes, at))
+            *at = UINT64_MAX;
+        psc_story_add_buffer(builder, &b);
+    }
+}
+
+static void add_rooms(struct psc_story_builder *builder, const struct psc_story *planned, const struct psc_recorder *r)
+{
+    uint32_t places = psc_session_place_n(r->session);
     for (uint32_t i = 0; i < planned->backend_n; i++)
         psc_story_add_backend(builder, planned->backends[i]);
+    for (uint32_t i = psc_session_backend_n(r->session); i < places; i++)
+        psc_story_add_backend(builder, psc_session_place_name(r->session, i));
     for (uint32_t i = 0; i < planned->lane_n; i++)
         psc_story_add_lane(builder, planned->lanes[i].name, planned->lanes[i].backend);
-    for (size_t i = 0; i < p->buffer_n; i++)
-        psc_story_add_buffer(builder, &p->buffers[i]);
+    add_buffers(builder, &r->phase);
     for (uint32_t i = 0; i < planned->value_n; i++)
         psc_story_add_value(builder, &planned->values[i]);
     psc_story_set_order(builder, planned->position_n, NULL, planned->believed_order, PSC_EXEC_SERIAL, NULL, false);
@@ -243,8 +286,8 @@ static void add_rooms(struct psc_story_builder *builder, const struct psc_story 
 static void add_queued(struct telling *t, const struct psc_recorder *r)
 {
     const struct psc_graph *graph = r->phase.graph;
-    size_t seen[PSC_REC_BACKENDS_MAX] = {0};
-    bool queues[PSC_REC_BACKENDS_MAX] = {false};
+    size_t seen[PSC_REC_PLACES_MAX] = {0};
+    bool queues[PSC_REC_PLACES_MAX] = {false};
     struct psc_queued open = {.done = 0};
     for (size_t i = 0; i < r->completed_n; i++)
         queues[r->completed[i].backend] = true;
@@ -284,6 +327,22 @@ static void read_again(struct telling *t, const struct psc_recorder *r)
     }
 }
 
+/* Workspaces that the kernels of this step were given, as values behind those of the plan. */
+static void add_workspaces(struct telling *t, const struct psc_recorder *r)
+{
+    const struct psc_graph *graph = r->phase.graph;
+    for (size_t i = 0; i < r->event_n; i++) {
+        const struct psc_event *e = &r->events[i];
+        if (e->kind != PSC_EV_ALLOC || e->value == PSC_NONE || e->value < t->planned_n)
+            continue;
+        psc_node node = e->value - t->planned_n;
+        t->workspace[node] = psc_story_add_value(t->builder, &(struct psc_value){
+            .kind = PSC_VALUE_WORKSPACE, .backend = graph->nodes[node].backend, .layer = graph->nodes[node].layer, .node = node,
+            .of = PSC_NONE, .bytes = e->hi - e->lo});
+        t->value_n++;
+    }
+}
+
 static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *arena, struct psc_story **ret,
                                   struct psc_error *reterr)
 {
@@ -293,14 +352,19 @@ static enum psc_status make_story(struct psc_recorder *r, struct psc_arena *aren
     enum psc_status status = psc_plan_lower(&scratch, graph, r->phase.plan, &planned, reterr);
     struct telling t = {.builder = psc_story_builder_new(), .value_n = status == PSC_OK ? planned->value_n : 0};
     if (status == PSC_OK) {
-        t.writes = psc_arena_alloc0(&scratch, t.value_n, sizeof *t.writes);
-        t.enqueue = psc_arena_alloc(&scratch, t.value_n, sizeof *t.enqueue);
-        if (!t.builder || !t.writes || !t.enqueue)
+        size_t most = (size_t)t.value_n + graph->n;
+        t.planned_n = t.value_n;
+        t.writes = psc_arena_alloc0(&scratch, most, sizeof *t.writes);
+        t.enqueue = psc_arena_alloc(&scratch, most, sizeof *t.enqueue);
+        t.workspace = psc_arena_alloc(&scratch, graph->n, sizeof *t.workspace);
+        if (!t.builder || !t.writes || !t.enqueue || !t.workspace)
             status = psc_fail_nomem(reterr);
+        else
+            memset(t.enqueue, 0xff, most * sizeof *t.enqueue);
     }
     if (status == PSC_OK) {
-        memset(t.enqueue, 0xff, t.value_n * sizeof *t.enqueue);
-        add_rooms(t.builder, planned, &r->phase);
+        add_rooms(t.builder, planned, r);
+        add_workspaces(&t, r);
         for (size_t i = 0; i < r->event_n; i++)
             tell(&t, graph, &r->events[i]);
         add_queued(&t, r);

@@ -10,7 +10,7 @@
 static void release_phase(struct psc_rec_phase *p)
 {
     psc_look_release(&p->look);
-    for (uint32_t b = 0; b < PSC_REC_BACKENDS_MAX; b++)
+    for (uint32_t b = 0; b < PSC_REC_PLACES_MAX; b++)
         psc_free(p->ids[b].index);
     psc_free(p->buffers);
     psc_free(p->first);
@@ -54,6 +54,11 @@ static const char *true_backend(const struct psc_recorder *r, const struct psc_g
     return NULL;
 }
 
+bool psc_rec_on_arenas(const struct psc_recorder *r)
+{
+    return psc_session_place_n(r->session) > psc_session_backend_n(r->session);
+}
+
 static enum psc_status describe_phase(struct psc_recorder *r, const struct psc_graph *of, struct psc_phase *ret,
                                       struct psc_error *reterr)
 {
@@ -64,10 +69,13 @@ static enum psc_status describe_phase(struct psc_recorder *r, const struct psc_g
     enum psc_status status = psc_graph_copy(a, of, &phase.graph, reterr);
     if (status == PSC_OK)
         status = psc_plan_copy(a, of, plan, &phase.plan, reterr);
+    r->phase.plan = phase.plan;
     if (status != PSC_OK)
         return status;
     phase.kind = psc_arena_strdup(a, r->kind);
-    phase.has_slots = !strcmp(plan->planner, "pool");
+    if (psc_rec_on_arenas(r))
+        phase.plan = NULL; /* what the session planned is not what it did */
+    phase.has_slots = phase.plan && !strcmp(plan->planner, "pool");
     phase.slots = plan->options.slots;
     phase.slots_seed = plan->options.seed;
     phase.kv = kv_layout(r, &failed);
@@ -85,17 +93,16 @@ static enum psc_status begin_phase(struct psc_recorder *r, const struct psc_grap
     struct psc_phase phase;
     r->has_phase = false;
     release_phase(&r->phase);
-    if (psc_session_backend_n(r->session) > PSC_REC_BACKENDS_MAX)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "a recorder knows %u backends, not %u", PSC_REC_BACKENDS_MAX,
-                        psc_session_backend_n(r->session));
+    if (psc_session_place_n(r->session) > PSC_REC_PLACES_MAX)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "a recorder knows %u places of values, not %u", PSC_REC_PLACES_MAX,
+                        psc_session_place_n(r->session));
     r->phase.nowhere = PSC_NONE;
     enum psc_status status = describe_phase(r, of, &phase, reterr);
     if (status == PSC_OK)
-        status = psc_look_init(&r->phase.look, phase.graph, phase.plan, reterr);
+        status = psc_look_init(&r->phase.look, phase.graph, r->phase.plan, reterr);
     if (status != PSC_OK)
         return status;
     r->phase.graph = phase.graph;
-    r->phase.plan = phase.plan;
     r->phase.of = of;
     r->phase.uid = uid;
     r->phase.index = r->doc->phase_n;
@@ -188,11 +195,8 @@ static void event_cb(void *ctx, const struct psc_event *event, const struct psc_
     bool fill = event->kind == PSC_EV_FILL, export = event->kind == PSC_EV_EXPORT;
     if ((!fill && !export) || !at || at->buffer == PSC_NONE || event->value >= r->phase.graph->n)
         return;
-    struct psc_pool_buffer buffer;
-    struct psc_look_place place;
-    place.b = psc_session_backend(r->session, at->backend, &place.api);
-    psc_session_buffer(r->session, at->backend, at->buffer, &buffer);
-    place.at = buffer.at + at->lo;
+    struct psc_look_place place = {.at = at->at};
+    place.b = psc_session_backend(r->session, at->on, &place.api);
     if (place.b && (fill ? psc_look_filled : psc_look_export)(r, event->value, &place, NULL) != PSC_OK)
         r->failed = true;
 }

@@ -3,7 +3,7 @@
  * The recorder is a sink. While the run goes on it stores fixed-size binary records (events, rows, probe results) and
  * decides nothing: tokens and numbers are the same with and without it. Afterwards psc_recorder_doc makes a document:
  *
- *     phase       graph and plan as executed, story = the recorded events of its first step
+ *     phase       graph and plan as executed (on arenas: no plan; slots are buffers), story = the recorded events of its first step
  *     step        token, text, top five; records (statistics and samples); rows written and read of every layer;
  *                 its own story only when its events differ from the phase's first step (other buffers, other order)
  *     hashes      of every value when written and when read, KV rows of earlier steps included; a read that sees other

@@ -30,8 +30,9 @@ enum psc_status psc_run_arena_set_up(struct psc_runner *r, struct psc_session_op
         return psc_fail(reterr, PSC_ERR_USAGE, "outputs are held and inputs borrowed on arenas only");
     if (!options->arenas)
         return PSC_OK;
-    if (q->record.hashes || q->record.contents)
-        return psc_fail(reterr, PSC_ERR_USAGE, "a run on arenas records what the arenas do, no hashes and no contents");
+    if (q->record.capture == PSC_CAPTURE_SPLIT && (q->record.values || q->record.contents))
+        return psc_fail(reterr, PSC_ERR_USAGE, "on arenas a value may have gone back when its split ends: it is captured after its node "
+                        "(--capture node)");
     if (options->plan.foreign)
         return psc_fail(reterr, PSC_ERR_USAGE, "a plan says where values lie in pools: a run on arenas has none");
     r->arenas = *options->arenas;
@@ -149,26 +150,37 @@ static enum psc_status write_note(const struct psc_run_result *a, struct psc_doc
     return *ret ? PSC_OK : psc_fail_nomem(reterr);
 }
 
+/* What the arenas did in all runs: a phase of its own, behind those of the recorder. */
+static enum psc_status add_phase(struct psc_runner *r, struct psc_doc *doc, struct psc_error *reterr)
+{
+    struct psc_phase *phases = psc_arena_alloc0(&doc->arena, (size_t)doc->phase_n + 1, sizeof *phases), *phase;
+    if (!phases)
+        return psc_fail_nomem(reterr);
+    phase = &phases[doc->phase_n];
+    phase->kind = "arena";
+    enum psc_status status = psc_arena_story_finish(r->story, &doc->arena, &phase->story, reterr);
+    if (!status)
+        status = write_note(r->result, doc, &phase->note, reterr);
+    if (status)
+        return status;
+    if (doc->phase_n)
+        memcpy(phases, doc->phases, doc->phase_n * sizeof *phases);
+    doc->phases = phases;
+    doc->phase_n++;
+    return PSC_OK;
+}
+
+/* Nothing else was recorded. */
 static enum psc_status make_doc(struct psc_runner *r, const char *model, struct psc_doc **ret, struct psc_error *reterr)
 {
     struct psc_doc *doc = psc_doc_new();
-    struct psc_phase *phase = doc ? psc_arena_alloc0(&doc->arena, 1, sizeof *phase) : NULL;
-    enum psc_status status = phase ? PSC_OK : psc_fail_nomem(reterr);
-    if (!status)
-        status = psc_arena_story_finish(r->story, &doc->arena, &phase->story, reterr);
-    if (!status)
-        status = write_note(r->result, doc, &phase->note, reterr);
-    if (!status) {
-        phase->kind = "arena";
-        doc->phases = phase;
-        doc->phase_n = 1;
-        doc->format = "minfer-trace";
-        doc->version = 1;
-        doc->model = psc_arena_strdup(&doc->arena, model ? model : "");
-        doc->prompt = psc_arena_strdup(&doc->arena, r->request->prompt_text ? r->request->prompt_text : "");
-        if (!doc->model || !doc->prompt)
-            status = psc_fail_nomem(reterr);
-    }
+    if (!doc)
+        return psc_fail_nomem(reterr);
+    doc->format = "minfer-trace";
+    doc->version = 1;
+    doc->model = psc_arena_strdup(&doc->arena, model ? model : "");
+    doc->prompt = psc_arena_strdup(&doc->arena, r->request->prompt_text ? r->request->prompt_text : "");
+    enum psc_status status = doc->model && doc->prompt ? add_phase(r, doc, reterr) : psc_fail_nomem(reterr);
     if (status)
         psc_doc_free(doc);
     else
@@ -187,13 +199,18 @@ enum psc_status psc_run_arena_end(struct psc_runner *r, const char *model, struc
     for (unsigned a = 0; a < 2; a++)
         to->depots[a] = psc_session_depot(r->session, (enum psc_depot_kind)a);
     psc_session_arena_broken(r->session, &to->arena_broken);
-    return r->story ? make_doc(r, model, ret, reterr) : PSC_OK;
+    if (!r->story)
+        return PSC_OK;
+    return *ret ? add_phase(r, *ret, reterr) : make_doc(r, model, ret, reterr);
 }
 
 void psc_run_arena_release(struct psc_runner *r)
 {
-    if (r->story)
-        psc_arena_story_release(r->story);
+    if (!r->story)
+        return;
+    if (r->session) /* it outlives the story */
+        psc_session_arena_quiet(r->session);
+    psc_arena_story_release(r->story);
 }
 
 void psc_run_arena_release_result(struct psc_run_result *result)

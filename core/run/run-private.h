@@ -54,7 +54,8 @@ enum psc_status psc_run_arena_set_up(struct psc_runner *r, struct psc_session_op
 enum psc_status psc_run_arena_fill(struct psc_runner *r, psc_node node, const void *words, uint64_t n, struct psc_error *reterr) PSC_MUST_CHECK;
 /* After an execution whose outputs have been read: they may be held. */
 enum psc_status psc_run_arena_after(struct psc_runner *r, struct psc_error *reterr) PSC_MUST_CHECK;
-/* Drops what is held, ends the story. *ret stays as it is when nothing was told. */
+/* Drops what is held, ends the story: a phase behind those of the document *ret, or a document of its own. *ret stays as it is
+ * when nothing was told. */
 enum psc_status psc_run_arena_end(struct psc_runner *r, const char *model, struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_run_arena_release(struct psc_runner *r);
 /* Frees the session, too. */

@@ -171,7 +171,8 @@ static enum psc_status set_up(struct psc_runner *r, struct psc_error *reterr)
     status = psc_run_arena_set_up(r, &options, reterr);
     if (status != PSC_OK)
         return status;
-    bool records = !options.arenas && (q->record.events || q->record.values || q->record.hashes || q->record.contents);
+    bool looks = q->record.values || q->record.hashes || q->record.contents; /* the events of arenas are told by themselves */
+    bool records = looks || (q->record.events && !options.arenas);
     if (records) {
         struct psc_recorder_options record = q->record;
         record.reruns = q->graph && q->times > 1 && !q->refill;
@@ -197,7 +198,7 @@ static enum psc_status wind_up(struct psc_runner *r, enum psc_status ended, stru
     if (r->session)
         psc_run_figures(r);
     if (r->recorder) {
-        r->result->confirmed_n = psc_recorder_mismatch_n(r->recorder);
+        r->result->confirmed_n += psc_recorder_mismatch_n(r->recorder);
         r->result->unwritten_n = psc_recorder_unwritten_n(r->recorder);
         status = psc_recorder_doc(r->recorder, model, q->prompt_text, &doc, &err);
     }

@@ -60,8 +60,8 @@ struct psc_run_request {
      * state into them and into kv. The run goes on behind sequence 0; the prompt is what comes next. */
     enum psc_status (*load)(void *ctx, struct psc_session *session, struct psc_kv_runs *kv, struct psc_error *reterr);
     void *load_ctx;
-    struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run. arenas: what is recorded is
-                                                what they do, over all runs; checks are on, no plan is looked at */
+    struct psc_session_options session;      /* weight, n_ctx and kv rows are set by psc_run. arenas: what they do over all
+                                                runs is the document's last phase; checks are on, no plan is looked at */
     uint32_t hold;                           /* on arenas: the outputs of so many runs are held, the oldest are dropped */
     bool borrow_inputs;                      /* on arenas: inputs are not copied */
     struct psc_recorder_options record;

@@ -32,6 +32,10 @@
  * events as there are slots, so that a run's looks cost O(nodes) in all. Stories: core/debug/arena-story.h, one position an input, a node, an
  * export, a drop, an end of a run; words count runs from 1.
  *
+ * Listeners are told as of a session in pools: events name the slot that an address lies in (or the input that the caller
+ * lends), workspaces are values of their own, and a value is released when it goes back. Of a child graph they are told what
+ * its node reads and makes.
+ *
  * Ownership: settings are copied; the story is borrowed and must live until psc_session_arena_quiet or the session's end.
  */
 #ifndef PSC_CORE_RUN_SESSION_ARENA_H

@@ -336,9 +336,22 @@ uint32_t psc_session_buffer_n(const struct psc_session *s, uint32_t backend)
     return s->pools[backend].n;
 }
 
-void psc_session_buffer(const struct psc_session *s, uint32_t backend, uint32_t id, struct psc_pool_buffer *ret)
+uint32_t psc_session_place_n(const struct psc_session *s)
 {
-    *ret = s->pools[backend].slots[id].b;
+    return s->api_n + (s->arena ? PSC_ARENA_PLACE_N : 0);
+}
+
+const char *psc_session_place_name(const struct psc_session *s, uint32_t place)
+{
+    return place < s->api_n ? s->apis[place]->name : psc_arena_place_name(place - s->api_n);
+}
+
+void psc_session_buffer(const struct psc_session *s, uint32_t place, uint32_t id, struct psc_pool_buffer *ret)
+{
+    if (place < s->api_n)
+        *ret = s->pools[place].slots[id].b;
+    else
+        psc_arena_memory_buffer(s->arena, place - s->api_n, id, ret);
 }
 
 /* ---- for tests ---------------------------------------------------------------------------------------------------------- */

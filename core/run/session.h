@@ -119,8 +119,13 @@ struct psc_session_counters {
 };
 void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret);
 
+/* Places where values lie: the backends, and of a session on arenas behind them its execution arena, its I/O arena and
+ * the memory that inputs borrow. */
+uint32_t psc_session_place_n(const struct psc_session *s);
+const char *psc_session_place_name(const struct psc_session *s, uint32_t place); /* "cpu", "exec", "io", "caller" */
 uint32_t psc_session_buffer_n(const struct psc_session *s, uint32_t backend);
-void psc_session_buffer(const struct psc_session *s, uint32_t backend, uint32_t id, struct psc_pool_buffer *ret);
+/* Also of an arena (id: a slot, as it is now) and of what inputs borrow (id: of the input). */
+void psc_session_buffer(const struct psc_session *s, uint32_t place, uint32_t id, struct psc_pool_buffer *ret);
 struct psc_kv_info { uint32_t layers, rows; uint64_t width, row_bytes; enum psc_kv_format format; };
 void psc_session_kv(const struct psc_session *s, struct psc_kv_info *ret); /* of the first layer that has regions */
 

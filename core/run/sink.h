@@ -20,10 +20,13 @@ struct psc_kv_access {
 
 /* Where a window really lies. */
 struct psc_located {
-    uint8_t backend;         /* index into the session's backends */
-    uint32_t buffer;         /* id in that backend's pool; PSC_NONE when no pool owns the address */
+    uint8_t backend;         /* one of the session's places: a backend, or behind those an arena or the caller (psc_session_place) */
+    uint32_t buffer;         /* id in that backend's pool, slot of the arena, number of the caller's input; PSC_NONE when the
+                                address is nobody's */
     uint32_t generation;
     uint64_t lo, hi;         /* bytes of the buffer */
+    psc_address at;          /* of the first of them */
+    uint8_t on;              /* the backend whose kernels and probes reach it */
 };
 
 struct psc_session;
@@ -33,7 +36,7 @@ struct psc_sink {
     enum psc_status (*begin)(void *ctx, struct psc_session *session, uint32_t step, struct psc_error *reterr);
     /* One event. event->buffer is the id in the pool of backend `at->backend`; value indices: node index for node values,
      * graph->n + 2 * layer + (0 K, 1 V) for regions, then the staging copies in order of plan->copies, then the windows that
-     * moves read, as psc_plan_lower numbers them. Events of one execution count from 0: the peer of a wait is the
+     * moves read, as psc_plan_lower numbers them, then (on arenas) the workspace of each node. Events of one execution count from 0: the peer of a wait is the
      * number of its enqueue event. They come in the order of core/event/event.h:
      *   fill      of inputs that were filled since the execution before: one without any is a second run over the same inputs
      *   export    of every output, when all is synchronised; buffer PSC_NONE (and backend PSC_BACKEND_NONE) when it has none */

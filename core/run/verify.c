@@ -255,6 +255,9 @@ static struct psc_run_request clean_request(struct psc_verify *v)
         q.n_ctx = psc_model_n_ctx(&q.model->hyper, q.n_ctx, q.prompt_n) < all ? all : q.n_ctx;
     }
     q.session.planner = psc_planner_find("naive");
+    q.session.arenas = NULL;
+    q.hold = 0;
+    q.borrow_inputs = false;
     q.session.plan = psc_plan_defaults;
     q.session.plan.mode = PSC_MODE_HARDENED;
     q.session.recycled = PSC_RECYCLED_ZEROED;
