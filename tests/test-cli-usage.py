@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The command line as the manual states it: usage, exit statuses, budgets, formats in and out, pictures."""
+import collections
 import csv
 import os
 import re
+import struct
 import sys
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
 from common import *  # noqa: E402,F403
@@ -251,7 +254,7 @@ def export_writes_to_stdout_and_leaves_no_half_file():
 @test
 def pictures_are_drawn_without_a_display():
     magic = {'png': b'\x89PNG', 'svg': b'<?xml', 'pdf': b'%PDF'}
-    for view in ('rows', 'map', 'usage', 'kv'):
+    for view in ('rows', 'map', 'usage', 'kv', 'inside'):
         for kind, head in magic.items():
             out = path(f'{view}.{kind}')
             good('render', METAL, '-o', out, '--view', view, '--size', '640x400', '--at', '200')
@@ -263,6 +266,77 @@ def pictures_are_drawn_without_a_display():
     wrong('render', METAL, '-o', path('x.png'), '--at', '99999')
     wrong('render', METAL, '-o', path('x.png'), '--step', '99')
     wrong('render', sample('samples/chain.json'), '-o', path('x.png'), '--view', 'kv')
+
+
+def pixels(name):
+    """(width, height, rows of 4-byte pixels) of a PNG as cairo writes them: eight bits of RGB or RGBA, not interlaced."""
+    with open(name, 'rb') as file:
+        data = file.read()
+    at, packed = 8, b''
+    while at < len(data):
+        n, kind = struct.unpack('>I4s', data[at:at + 8])
+        if kind == b'IHDR':
+            width, height, depth, colour = struct.unpack('>IIBB', data[at + 8:at + 18])
+            equal(depth, 8)
+        elif kind == b'IDAT':
+            packed += data[at + 8:at + 8 + n]
+        at += 12 + n
+    step = {2: 3, 6: 4}[colour]
+    raw, rows, before = zlib.decompress(packed), [], bytearray(width * step)
+    for y in range(height):
+        rule, row = raw[y * (width * step + 1)], bytearray(raw[y * (width * step + 1) + 1:(y + 1) * (width * step + 1)])
+        for i in range(len(row)):
+            left, up, corner = row[i - step] if i >= step else 0, before[i], before[i - step] if i >= step else 0
+            guess = left + up - corner
+            paeth = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
+            row[i] = row[i] + (0, left, up, (left + up) // 2, paeth)[rule] & 255
+        rows.append([bytes(row[i:i + 3]) for i in range(0, len(row), step)])
+        before = row
+    return width, height, rows
+
+
+@test
+def the_inside_of_a_planner_is_a_picture_too():
+    lazy, arenas = sample('samples/takeover.lazy'), sample('samples/arenas.json')
+    for name, at, options in (('takeover', 4, (lazy,)), ('graph', 200, (METAL, '--planner', 'candela')), ('pool', 200, (METAL, '--planner', 'pool')),
+                              ('arenas', 9, (arenas,))):
+        for dark in ((), ('--dark',)):
+            out = path(f'{name}.png')
+            good('render', *options, '-o', out, '--view', 'inside', '--size', '640x400', '--at', str(at), *dark)
+            width, height, rows = pixels(out)
+            equal(width, 640)
+            check(height > 200, f'{name}: {height} rows')
+            count = collections.Counter(pixel for row in rows for pixel in row)
+            check(len(count) > 20, f'{name}: {len(count)} colours')
+            ground = count.most_common(1)[0][0]
+            equal(sum(ground) < 384, bool(dark), f'{name}: the ground is {ground.hex()}')
+        good('render', *options, '-o', path('second.png'), '--view', 'inside', '--size', '640x400', '--at', str(at - 1), '--dark')
+        check(pixels(path('second.png'))[2] != rows, f'{name}: two positions look the same')
+    check(pixels(path('graph.png'))[1] > pixels(path('pool.png'))[1] + 100, 'candela has no sort and no map')
+
+
+@test
+def a_run_is_drawn_over_its_plan():
+    trace = path('run.json')
+    run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', '--n-ctx', '64', '--backend', 'mixed:0-1=deferred,2-9=cpu', '--fault', 'l7',
+        '--trace', trace) # it stops where overwritten rows would be written; what was recorded is there
+    count = {}
+    for story in ('recorded', 'planned', 'both'):
+        for view in ('rows', 'map'):
+            out = path(f'{story}-{view}.png')
+            good('render', trace, '-o', out, '--story', story, '--view', view, '--size', '640x400')
+            count[story, view] = pixels(out)[2]
+    for view in ('rows', 'map'):
+        check(count['recorded', view] != count['planned', view], f'{view}: recorded and planned are one picture')
+        check(count['both', view] not in (count['recorded', view], count['planned', view]), f'{view}: both is only one of them')
+    good('render', trace, '-o', path('none.png'), '--size', '640x400')
+    equal(pixels(path('none.png'))[2], count['recorded', 'rows'])
+    answer = wrong('render', METAL, '-o', path('x.png'), '--story', 'both')
+    check('has one story only' in answer, answer)
+    answer = wrong('render', trace, '-o', path('x.png'), '--view', 'inside')
+    check('nothing to look into' in answer, answer)
+    wrong('render', trace, '-o', path('x.png'), '--story', 'both', '--planner', 'naive')
+    wrong('render', trace, '-o', path('x.png'), '--story', 'twice')
 
 
 @test

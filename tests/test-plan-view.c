@@ -1,7 +1,7 @@
 /* Why each node of a graph that was planned here lies where it lies, and what lies in the buffers, at every position. */
 #include "core/base/text.h"
 #include "core/debug/analysis.h"
-#include "core/debug/candela-view.h"
+#include "core/debug/inside.h"
 #include "tests/random-graph.h"
 #include "tests/util.h"
 
@@ -21,7 +21,7 @@ static struct psc_analysis *analyse(const struct psc_phase *phase, const struct 
 static struct psc_candela_view *at(struct psc_arena *arena, const struct psc_analysis *a, int32_t position)
 {
     struct psc_candela_view *v;
-    g_assert_cmpint(psc_plan_view_at(arena, a, position, &v, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_view_at(arena, a, NULL, position, &v, NULL), ==, PSC_OK);
     return v;
 }
 
@@ -120,16 +120,198 @@ static void test_words(void)
     psc_arena_release(&arena);
 }
 
+/* ---- candela: its sort and its map ---------------------------------------------------------------------------------- */
+
+static const struct psc_planner *planner_of(const char *name)
+{
+    const struct psc_planner *p = psc_planners;
+    while (p->name && strcmp(p->name, name))
+        p++;
+    g_assert_nonnull(p->name);
+    return p;
+}
+
+static psc_node node_of(const char *name) /* "#12 add" */
+{
+    g_assert_cmpint(name[0], ==, '#');
+    return (psc_node)strtoul(name + 1, NULL, 10);
+}
+
+/* Every node once, after what it reads and after the stores that it must see; the chip's number is its position. */
+static void check_order(const struct psc_graph *g, const struct psc_candela_view *v)
+{
+    bool *listed = g_new0(bool, g->n);
+    g_assert_cmpuint(v->order_n, ==, g->n);
+    for (uint32_t i = 0; i < v->order_n; i++) {
+        psc_node node = node_of(v->order[i].name);
+        const struct psc_node_info *info = &g->nodes[node];
+        g_assert_cmpuint(v->order[i].position, ==, node);
+        g_assert_false(listed[node]);
+        for (uint32_t k = 0; k < info->src_n; k++)
+            g_assert_true(listed[g->srcs[info->src_at + k]]);
+        for (uint32_t k = 0; k < info->order_n; k++)
+            g_assert_true(listed[g->order_srcs[info->order_at + k]]);
+        listed[node] = true;
+    }
+    g_free(listed);
+}
+
+/* The top is listed; what waits below reads, through others that wait, the one above it. */
+static void check_stack(const struct psc_graph *g, const struct psc_candela_view *v, psc_node now)
+{
+    psc_node above = now;
+    g_assert_cmpuint(v->stack_n, >, 0);
+    g_assert_true(v->stack[0].leaving && v->stack[0].entered);
+    g_assert_cmpuint(node_of(v->stack[0].name), ==, now);
+    for (uint32_t i = 1; i < v->stack_n; i++) {
+        if (!v->stack[i].entered || !strcmp(v->stack[i].name, "the outputs"))
+            continue;
+        psc_node node = node_of(v->stack[i].name);
+        bool reads = false;
+        for (uint32_t k = 0; k < g->nodes[node].src_n; k++)
+            reads = reads || g->srcs[g->nodes[node].src_at + k] == above;
+        for (uint32_t k = 0; k < g->nodes[node].order_n; k++)
+            reads = reads || g->order_srcs[g->nodes[node].order_at + k] == above;
+        g_assert_true(reads);
+        above = node;
+    }
+}
+
+/* Whose bytes are whose, the long way. */
+static void own(const struct psc_plan *plan, psc_node node, psc_node *owner, uint32_t n)
+{
+    const struct psc_place *place = &plan->places[node];
+    if (place->buffer == PSC_NONE)
+        return;
+    if (place->reason == PSC_WHY_VIEW)
+        owner[node] = owner[place->a] == PSC_NONE ? (psc_node)place->a : owner[place->a];
+    if (place->reason != PSC_WHY_IN_PLACE)
+        return;
+    psc_node old = owner[place->b] == PSC_NONE ? (psc_node)place->b : owner[place->b];
+    for (psc_node i = 0; i < n; i++)
+        if (owner[i] == old)
+            owner[i] = node;
+    owner[old] = node;
+}
+
+static unsigned check_map(const struct psc_graph *g, const struct psc_candela_view *v, const psc_node *owner, const psc_node *before)
+{
+    unsigned n = 0, swung = 0;
+    for (psc_node i = 0; i < g->n; i++)
+        n += owner[i] != PSC_NONE;
+    g_assert_cmpuint(v->arrow_n, ==, n);
+    g_assert_cmpuint(v->arrow_all, ==, n);
+    for (uint32_t k = 0; k < v->arrow_n; k++) {
+        const struct psc_candela_arrow *a = &v->arrows[k];
+        psc_node node = node_of(a->node);
+        g_assert_cmpuint(node_of(a->owner), ==, owner[node]);
+        g_assert_cmpint(a->fresh, ==, owner[node] != before[node]);
+        g_assert_cmpint(a->before != NULL, ==, a->fresh && before[node] != PSC_NONE);
+        if (a->before)
+            g_assert_cmpuint(node_of(a->before), ==, before[node]);
+        g_assert_cmpint(a->was_itself, ==, a->fresh && before[node] == PSC_NONE && (int32_t)node < v->position);
+        g_assert_false(a->two_hops);
+        swung += a->before != NULL;
+    }
+    return swung;
+}
+
+static void test_candela(void)
+{
+    unsigned swung = 0, arrows = 0, otherwise = 0, several = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, test_seed());
+    for (uint64_t round = 0; round < 60; round++) {
+        struct psc_arena arena = {0};
+        struct psc_graph *g = random_graph(&arena, test_seed() * 53 + round, round % 2 ? &random_graph_all : &random_graph_plain);
+        struct psc_phase phase = {.kind = "", .graph = g};
+        struct psc_analysis *a = analyse(&phase, planner_of("candela"));
+        psc_node *owner = g_new(psc_node, g->n), *before = g_new(psc_node, g->n);
+        struct psc_inside *inside = NULL;
+        struct psc_inside_view view;
+        g_assert_cmpint(psc_inside_new(&arena, a, &inside, NULL), ==, PSC_OK);
+        g_assert_nonnull(inside->graph_tale);
+        g_assert_cmpuint(g->n, <=, PSC_CANDELA_VIEW_MAX);
+        memset(owner, 0xff, g->n * sizeof *owner);
+        for (int32_t p = -1; p <= (int32_t)g->n; p++) {
+            memcpy(before, owner, g->n * sizeof *owner);
+            g_assert_cmpint(psc_inside_at(&arena, inside, p, &view, NULL), ==, PSC_OK);
+            const struct psc_candela_view *v = view.candela;
+            bool runs = p >= 0 && p < (int32_t)g->n;
+            if (runs)
+                own(a->plan, (psc_node)p, owner, g->n);
+            g_assert_true(v->has_sort && v->apart);
+            check_order(g, v);
+            swung += check_map(g, v, owner, before);
+            arrows += v->arrow_n;
+            if (runs) {
+                check_stack(g, v, (psc_node)p);
+                g_assert_cmpuint(node_of(v->order[v->order_at - 1].name), ==, p);
+                otherwise += v->order_at != (uint32_t)p + 1;
+                several += !strcmp(v->stack[v->stack_n - 1].name, "the outputs");
+            } else {
+                g_assert_cmpuint(v->order_at, ==, p < 0 ? 0 : g->n);
+            }
+        }
+        g_free(owner);
+        g_free(before);
+        psc_analysis_free(a);
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(swung, >, 20);
+    g_assert_cmpuint(arrows, >, 1000);
+    g_assert_cmpuint(otherwise, >, 100);
+    g_assert_cmpuint(several, >, 100);
+}
+
+/* x, t = x + x, s = silu(t), v = t viewed: one root, whose inputs are visited last-first, and a view that goes along. */
+static void test_candela_by_hand(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_builder *b = psc_builder_new();
+    struct psc_graph *g;
+    psc_node x = psc_builder_input(b, "x", PSC_F32, 4, 1), y = psc_builder_input(b, "y", PSC_F32, 4, 1);
+    psc_node t = psc_builder_binary(b, "t", PSC_OP_ADD, x, y), v = psc_builder_view(b, "v", t, 0, 4, 1);
+    psc_node r = psc_builder_binary(b, "r", PSC_OP_MUL, t, v);
+    psc_node o = psc_builder_binary(b, "o", PSC_OP_ADD, r, y);
+    psc_builder_output(b, o);
+    g_assert_cmpint(psc_builder_finish(b, &arena, &g, NULL), ==, PSC_OK);
+    struct psc_phase phase = {.kind = "", .graph = g};
+    struct psc_analysis *a = analyse(&phase, planner_of("candela"));
+    struct psc_candela_tale *tale = NULL;
+    struct psc_candela_view *view;
+    g_assert_true(psc_plan_tale_has(a));
+    g_assert_cmpint(psc_plan_tale_new(&arena, a, &tale, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_view_at(&arena, a, tale, (int32_t)v, &view, NULL), ==, PSC_OK);
+    g_assert_cmpstr(view->order[0].name, ==, "#1 y"); /* o's right operand first */
+    g_assert_cmpstr(view->order[1].name, ==, "#0 x");
+    g_assert_cmpuint(view->arrow_n, ==, 1);
+    g_assert_cmpstr(view->arrows[0].promise, ==, "shows its bytes");
+    g_assert_false(view->arrows[0].was_itself);
+    g_assert_cmpint(psc_plan_view_at(&arena, a, tale, (int32_t)o, &view, NULL), ==, PSC_OK);
+    g_assert_cmpuint(view->arrow_n, ==, 2); /* v shows t; r goes on as o */
+    g_assert_cmpstr(view->arrows[1].node, ==, "#4 r");
+    g_assert_cmpstr(view->arrows[1].owner, ==, "#5 o");
+    g_assert_cmpstr(view->arrows[1].promise, ==, "overwritten");
+    g_assert_true(view->arrows[1].was_itself);
+    psc_analysis_free(a);
+    a = analyse(&phase, planner_of("pool")); /* who has no sort shows none */
+    g_assert_false(psc_plan_tale_has(a));
+    psc_analysis_free(a);
+    psc_builder_free(b);
+    psc_arena_release(&arena);
+}
+
 struct source { struct psc_phase phase; struct psc_analysis *a; };
 
 static enum psc_status everything(void *data)
 {
     struct source *s = data;
     struct psc_arena arena = {0};
-    struct psc_candela_view *v;
-    enum psc_status status = PSC_OK;
+    struct psc_inside *inside = NULL;
+    struct psc_inside_view view;
+    enum psc_status status = psc_inside_new(&arena, s->a, &inside, NULL);
     for (int32_t p = -1; !status && p <= 12; p++)
-        status = psc_plan_view_at(&arena, s->a, p, &v, NULL);
+        status = psc_inside_at(&arena, inside, p, &view, NULL);
     psc_arena_release(&arena);
     return status;
 }
@@ -141,6 +323,9 @@ static void test_out_of_memory(void)
     s.a = analyse(&s.phase, NULL);
     g_assert_cmpuint(test_oom_loop(everything, &s), >, 5);
     psc_analysis_free(s.a);
+    s.a = analyse(&s.phase, planner_of("candela"));
+    g_assert_cmpuint(test_oom_loop(everything, &s), >, 20);
+    psc_analysis_free(s.a);
     psc_arena_release(&arena);
 }
 
@@ -148,6 +333,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan-view/random", test_random);
+    g_test_add_func("/plan-view/candela-s-sort-and-map", test_candela);
+    g_test_add_func("/plan-view/candela-by-hand", test_candela_by_hand);
     g_test_add_func("/plan-view/words", test_words);
     g_test_add_func("/plan-view/out-of-memory", test_out_of_memory);
     return g_test_run();

@@ -3,8 +3,7 @@
 #include "core/base/text.h"
 #include "core/debug/explain.h"
 #include "ui/access.h"
-#include "ui/draw/arena-page.h"
-#include "ui/draw/candela-page.h"
+#include "ui/draw/inside-page.h"
 #include "ui/palette.h"
 
 #include <math.h>
@@ -19,8 +18,7 @@ struct _PscPanelPane {
     struct psc_type *type;
     struct psc_panel page;
     struct psc_arena arena;             /* of the view */
-    struct psc_candela_view *candela;   /* of the cursor; one of both, or none */
-    struct psc_arena_view *arenas;
+    struct psc_inside_view view;        /* of the cursor; or nothing */
     PscStudy *of_study;                 /* compared only */
     int32_t of_position;
     double of_width, of_swing;          /* the page was built for; width 0: it is out of date */
@@ -36,7 +34,7 @@ G_DEFINE_FINAL_TYPE(PscPanelPane, psc_panel_pane, GTK_TYPE_WIDGET)
 gboolean psc_panel_pane_has(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);
-    return study && (study->tale || study->axis || psc_plan_view_has(study->analysis));
+    return study && study->inside;
 }
 
 /* ---- what is shown ------------------------------------------------------------------------------------------- */
@@ -50,8 +48,7 @@ static void drop_page(PscPanelPane *self)
 static void drop_view(PscPanelPane *self)
 {
     drop_page(self);
-    self->candela = NULL;
-    self->arenas = NULL;
+    self->view = (struct psc_inside_view){0};
     self->of_study = NULL;
     psc_arena_release(&self->arena);
 }
@@ -61,15 +58,12 @@ static gboolean look(PscPanelPane *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
     int32_t position = psc_workspace_cursor(self->ws);
-    if (self->of_study == study && self->of_position == position && (self->candela || self->arenas))
+    if (self->of_study == study && self->of_position == position && (self->view.candela || self->view.arenas))
         return TRUE;
     drop_view(self);
     if (!psc_panel_pane_has(self->ws))
         return FALSE;
-    enum psc_status status = study->tale   ? psc_candela_view_at(&self->arena, study->tale, position, &self->candela, NULL)
-                             : study->axis ? psc_arena_view_at(&self->arena, study->axis, position, &self->arenas, NULL)
-                                           : psc_plan_view_at(&self->arena, study->analysis, position, &self->candela, NULL);
-    if (status != PSC_OK)
+    if (psc_inside_at(&self->arena, study->inside, position, &self->view, NULL) != PSC_OK)
         return FALSE;
     self->of_study = study;
     self->of_position = position;
@@ -87,10 +81,8 @@ static double swing(PscPanelPane *self)
 
 static enum psc_status build(PscPanelPane *self, struct psc_panel *panel, double width, double height, double swung, struct psc_type *type)
 {
-    struct psc_arena_page_look arenas = {.width = width, .height = height, .dark = psc_ui_is_dark()};
-    struct psc_candela_look candela = {.width = width, .height = height, .swing = swung, .dark = psc_ui_is_dark()};
-    return self->arenas ? psc_arena_page_build(panel, self->arenas, &arenas, type, NULL)
-                        : psc_candela_page_build(panel, self->candela, &candela, type, NULL);
+    struct psc_candela_look page = {.width = width, .height = height, .swing = swung, .dark = psc_ui_is_dark()};
+    return psc_inside_page_build(panel, &self->view, &page, type, NULL);
 }
 
 gboolean psc_panel_pane_build(PscPanelPane *self, struct psc_panel *panel, double width, struct psc_type *type)
@@ -258,12 +250,8 @@ static gboolean key_cb(GtkEventControllerKey *keys G_GNUC_UNUSED, guint key, gui
 
 void psc_panel_pane_explain(PscPanelPane *self, struct psc_text *out)
 {
-    if (!look(self))
-        return;
-    if (self->arenas)
-        psc_explain_arena_view(out, self->arenas);
-    else
-        psc_explain_candela_view(out, self->candela);
+    if (look(self))
+        psc_explain_inside(out, &self->view);
 }
 
 static void describe(PscPanelPane *self)
@@ -300,8 +288,8 @@ static void swing_arrows(PscPanelPane *self, int32_t before)
     GdkFrameClock *clock = gtk_widget_get_frame_clock(GTK_WIDGET(self));
     rest(self);
     g_object_get(gtk_widget_get_settings(GTK_WIDGET(self)), "gtk-enable-animations", &animates, NULL);
-    for (uint32_t i = 0; self->candela && i < self->candela->arrow_n; i++)
-        swings = swings || self->candela->arrows[i].before;
+    for (uint32_t i = 0; self->view.candela && i < self->view.candela->arrow_n; i++)
+        swings = swings || self->view.candela->arrows[i].before;
     if (!animates || !swings || !clock || self->of_position != before + 1)
         return;
     self->swing_from = gdk_frame_clock_get_frame_time(clock);

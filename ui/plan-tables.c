@@ -93,19 +93,24 @@ const PscTableKind psc_free_table = {
 
 /* ---- the planner's walk --------------------------------------------------------------------- */
 
+static const struct psc_candela_tale *expression(const PscStudy *study)
+{
+    return study && study->inside ? study->inside->tale : NULL;
+}
+
 static uint32_t log_n(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);
-    if (study && study->tale)
-        return psc_candela_line_n(study->tale);
+    if (expression(study))
+        return psc_candela_line_n(expression(study));
     return study && study->analysis->plan ? study->analysis->plan->walk_n : 0;
 }
 
 static void log_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
     PscStudy *study = psc_workspace_study(ws);
-    if (study->tale)
-        psc_explain_candela_line(out, study->tale, row);
+    if (expression(study))
+        psc_explain_candela_line(out, expression(study), row);
     else
         psc_explain_walk(out, study->graph, study->analysis->plan, &study->analysis->plan->walk[row]);
 }
@@ -113,8 +118,8 @@ static void log_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 static void log_select(PscWorkspace *ws, uint32_t row)
 {
     PscStudy *study = psc_workspace_study(ws);
-    if (study->tale) {
-        psc_workspace_step_to(ws, psc_candela_line_position(study->tale, row));
+    if (expression(study)) {
+        psc_workspace_step_to(ws, psc_candela_line_position(expression(study), row));
         return;
     }
     const struct psc_walk *walk = &study->analysis->plan->walk[row];
@@ -132,8 +137,8 @@ static uint32_t log_selected(PscWorkspace *ws)
     PscStudy *study = psc_workspace_study(ws);
     const struct psc_walk *walk = study && study->analysis->plan ? study->analysis->plan->walk : NULL;
     uint32_t from = 0, to = log_n(ws);
-    if (study && study->tale) {
-        from = psc_candela_line_of(study->tale, psc_workspace_cursor(ws));
+    if (expression(study)) {
+        from = psc_candela_line_of(expression(study), psc_workspace_cursor(ws));
         return psc_workspace_cursor(ws) >= 0 && from < to ? from : PSC_NONE;
     }
     while (from < to) {

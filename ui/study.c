@@ -128,14 +128,8 @@ PscStudy *psc_study_new(PscDocument *document, uint32_t phase_index, const struc
     study->options = *options;
     study->graph = phase->graph;
     enum psc_status status = psc_analysis_new(&study->phase, &study->options, &study->analysis, reterr);
-    if (!status && phase->expression)
-        status = psc_candela_tale_new(&study->arena, phase->expression, &study->tale, reterr);
-    if (!status && study->analysis->story) {
-        struct psc_arena_track *track = NULL;
-        status = psc_arena_track_new(&study->arena, study->analysis->story, &track, reterr);
-        if (!status && track)
-            status = psc_arena_axis_new(&study->arena, track, &study->axis, reterr);
-    }
+    if (!status)
+        status = psc_inside_new(&study->arena, study->analysis, &study->inside, reterr);
     if (status) {
         psc_study_unref(study);
         return NULL;

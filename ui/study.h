@@ -12,8 +12,7 @@
 #define PSC_UI_STUDY_H
 
 #include "core/debug/analysis.h"
-#include "core/debug/arena-view.h"
-#include "core/debug/candela-view.h"
+#include "core/debug/inside.h"
 #include "core/doc/doc.h"
 #include "ui/draw/scene.h"
 
@@ -50,8 +49,7 @@ struct PscStudy {
     uint64_t largest_bytes;               /* of a node */
     uint64_t largest_buffer;              /* whose size is known */
     struct psc_arena arena;               /* of what follows */
-    struct psc_candela_tale *tale;        /* of an expression: how it was planned; else NULL */
-    struct psc_arena_axis *axis;          /* of a story of arenas: what became of them; else NULL */
+    struct psc_inside *inside;            /* how it was planned, or what became of its arenas; NULL: nothing to look into */
     char *plan_words;                     /* "Pool · upstream · class · lowest slot" */
     /* Of a step that went otherwise than the first one of its phase: its own events, which lie in the records of the step,
      * and the study of the phase, which the other steps go on with. Both NULL elsewhere. */

@@ -204,7 +204,8 @@ static void show_document(PscWorkspace *self, PscDocument *document, PscLook *lo
     gboolean foreign_values = records && records->check.overwritten > 0;
     self->colour_by = foreign_values ? PSC_BY_RECORD : PSC_BY_ROLE;
     self->y_mode = foreign_values && self->selection.finding < 0 ? PSC_VIEW_ROWS : PSC_VIEW_MAP;
-    if ((self->look.study->tale || self->look.study->axis) && self->selection.finding < 0) /* what there is to see is how it came so */
+    const struct psc_inside *inside = self->look.study->inside;
+    if (inside && (inside->tale || inside->axis) && self->selection.finding < 0) /* what there is to see is how it came so */
         self->y_mode = PSC_VIEW_PANEL;
     self->scan_fraction = 0;
 }
@@ -436,8 +437,8 @@ const uint32_t *psc_workspace_free_buffers(PscWorkspace *self, uint32_t *ret_n)
         self->free_position = self->cursor;
         g_array_set_size(self->free_buffers, 0);
         const struct psc_story *story = study ? study->analysis->story : NULL;
-        if (study && study->axis)
-            list_free_blocks(self, study->axis->track);
+        if (study && study->inside && study->inside->axis)
+            list_free_blocks(self, study->inside->axis->track);
         for (uint32_t b = 0; story && b < story->buffer_n; b++)
             if (is_free(study, b, self->cursor))
                 g_array_append_val(self->free_buffers, b);

@@ -228,6 +228,12 @@ const struct psc_phase *cli_input_phase(const struct cli_input *in, const struct
 enum cli_exit cli_analyse(const struct cli_input *in, const struct cli_options *options, uint32_t phase,
                           struct psc_analysis **ret)
 {
+    return cli_analyse_phase(in, options, &in->doc->phases[phase], ret);
+}
+
+enum cli_exit cli_analyse_phase(const struct cli_input *in, const struct cli_options *options, const struct psc_phase *phase,
+                                struct psc_analysis **ret)
+{
     struct psc_error error = {0};
     struct psc_analysis_options want = {
         .planner = options->planner,
@@ -235,8 +241,9 @@ enum cli_exit cli_analyse(const struct cli_input *in, const struct cli_options *
         /* the walk's log is only known to who makes the plan */
         .replan = options->replan || options->log,
         .foreign = options->plan_file ? &in->foreign : NULL,
+        .as_planned = options->story == CLI_PLANNED,
     };
-    enum psc_status status = psc_analysis_new(&in->doc->phases[phase], &want, ret, &error);
+    enum psc_status status = psc_analysis_new(phase, &want, ret, &error);
     if (!status)
         return CLI_CLEAN;
     return cli_complain(options->plan_file ? options->plan_file : options->file, &error);

@@ -27,6 +27,9 @@ const struct psc_phase *cli_input_phase(const struct cli_input *in, const struct
 /* Plan or story, findings and history of one phase, as the options ask. Free with psc_analysis_free. */
 enum cli_exit cli_analyse(const struct cli_input *in, const struct cli_options *options, uint32_t phase,
                           struct psc_analysis **ret);
+/* The same of a phase that is not quite the document's: of a step that brings events of its own, say. */
+enum cli_exit cli_analyse_phase(const struct cli_input *in, const struct cli_options *options, const struct psc_phase *phase,
+                                struct psc_analysis **ret);
 
 /* "planscope-cli: PATH:LINE:COLUMN: sentence"; path may be NULL. Returns CLI_BAD. */
 enum cli_exit cli_complain(const char *path, const struct psc_error *error);

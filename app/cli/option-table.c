@@ -273,7 +273,8 @@ static bool set_size(struct cli_options *o, const char *v)
 }
 
 static const char *const format_names[] = {"minfer-graph", "minfer-trace", "plan", "csv", "minimalloc", "gguf"};
-static const char *const view_names[] = {"rows", "map", "usage", "kv"};
+static const char *const view_names[] = {"rows", "map", "usage", "kv", "inside"};
+static const char *const story_names[] = {"recorded", "planned", "both"};
 
 static bool pick(const char *v, const char *const *names, unsigned n, unsigned *ret)
 {
@@ -298,6 +299,14 @@ static bool set_view(struct cli_options *o, const char *v)
         return false;
     o->view = (enum cli_view)i;
     return true;
+}
+static bool set_story(struct cli_options *o, const char *v)
+{
+    unsigned i;
+    if (!pick(v, story_names, CLI_STORY_N, &i))
+        return false;
+    o->story = (enum cli_story)i;
+    return o->has_story = true;
 }
 
 /* ---- the tables ----------------------------------------------------------------------------- */
@@ -330,8 +339,10 @@ static const struct cli_option table[] = {
      "minfer-graph, minfer-trace, plan, csv, minimalloc or gguf",
      "minfer-graph, minfer-trace, plan, csv, minimalloc; of a preset also gguf"},
     {"--pretty", NULL, IN(CLI_EXPORT), set_pretty, NULL, "two blanks of indentation instead of one line"},
-    {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map, usage or kv",
-     "rows (a buffer each), map (by address), usage (live bytes), kv (cells); default rows"},
+    {"--view", "VIEW", IN(CLI_RENDER), set_view, "rows, map, usage, kv or inside",
+     "rows, map (addresses), usage, kv (cells), inside (decisions); default rows"},
+    {"--story", "STORY", IN(CLI_RENDER), set_story, "recorded, planned or both",
+     "of a run: what happened, what was planned, or both laid over; default recorded"},
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},

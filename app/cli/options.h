@@ -16,7 +16,8 @@ enum cli_exit { CLI_CLEAN = 0, CLI_FINDINGS = 1, CLI_BAD = 2, CLI_BUDGET = 3 };
 
 enum cli_command { CLI_INFO, CLI_PLAN, CLI_CHECK, CLI_EXPORT, CLI_RENDER, CLI_MODEL, CLI_RUN, CLI_BENCH, CLI_PLAY, CLI_KV, CLI_COMPARE, CLI_DIFF, CLI_COMMAND_N };
 enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_AS_MINIMALLOC, CLI_AS_GGUF, CLI_FORMAT_N };
-enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_KV_ROWS, CLI_VIEW_N };
+enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_KV_ROWS, CLI_INSIDE, CLI_VIEW_N };
+enum cli_story { CLI_RECORDED, CLI_PLANNED, CLI_BOTH, CLI_STORY_N }; /* of a phase with a plan and recorded events */
 
 struct cli_options { /* all strings are borrowed from argv */
     enum cli_command command;
@@ -46,13 +47,14 @@ struct cli_options { /* all strings are borrowed from argv */
     struct psc_pool_state pool;   /* plan.pool: with a budget */
     struct psc_budget budget;
     const char *phase_kind;       /* --phase decode: resolved when the document is open */
-    bool has_phase, has_at, has_step, has_max_peak, has_max_buffers, has_format;
+    bool has_phase, has_at, has_step, has_max_peak, has_max_buffers, has_format, has_story;
     uint32_t phase, step;
     int32_t at;
     uint64_t max_peak, max_buffers;
     const char *out;
     enum cli_format format;
     enum cli_view view;
+    enum cli_story story;
     unsigned width, height;       /* of a picture, pixels */
     uint64_t row_width;           /* of kv: values of a row; 0: not given */
     const char *tag;              /* of kv: which dump of a folder */

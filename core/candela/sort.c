@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { NEW, ENTERED, LISTED };
@@ -12,7 +13,8 @@ struct visit {
     bool exits;
 };
 struct sorting {
-    const struct psc_lazy *l;
+    struct psc_sort_source source;
+    const struct psc_lazy *l; /* names in a cycle's sentence; NULL: it has none */
     struct visit *stack; /* heap */
     size_t n, cap;
     uint8_t *state;
@@ -39,10 +41,16 @@ static bool push(struct sorting *s, uint32_t id, bool exits)
     return note(s, id, exits ? PSC_LAZY_ENTER : PSC_LAZY_PUSH);
 }
 
-static bool is_leaf(const struct psc_lazy_node *node)
+static uint32_t lazy_input_n(const void *of, uint32_t id)
 {
-    return node->kind == PSC_LAZY_EDGE || node->kind == PSC_LAZY_SLOT ||
-           (node->kind == PSC_LAZY_CACHE && node->cell->store);
+    const struct psc_lazy_node *node = &((const struct psc_lazy *)of)->nodes[id];
+    bool leaf = node->kind == PSC_LAZY_EDGE || node->kind == PSC_LAZY_SLOT || (node->kind == PSC_LAZY_CACHE && node->cell->store);
+    return leaf ? 0 : node->input_n;
+}
+
+static uint32_t lazy_input(const void *of, uint32_t id, uint32_t k)
+{
+    return ((const struct psc_lazy *)of)->nodes[id].inputs[k];
 }
 
 /* What is entered and not yet listed is the path from the root to here. */
@@ -50,6 +58,7 @@ static enum psc_status cycle(const struct sorting *s, uint32_t root, uint32_t id
 {
     struct psc_text path = {0};
     bool inside = id == root;
+    assert(s->l);
     if (inside)
         psc_text_addf(&path, "%s -> ", s->l->nodes[root].name);
     for (size_t i = 0; i < s->n && path.n < 300; i++) {
@@ -69,7 +78,6 @@ static enum psc_status visit(struct sorting *s, uint32_t root, uint32_t *order, 
 {
     while (s->n) {
         struct visit v = s->stack[--s->n];
-        const struct psc_lazy_node *node = &s->l->nodes[v.id];
         if (v.exits) {
             s->state[v.id] = LISTED;
             order[(*n)++] = v.id;
@@ -87,8 +95,8 @@ static enum psc_status visit(struct sorting *s, uint32_t root, uint32_t *order, 
         s->state[v.id] = ENTERED;
         if (!push(s, v.id, true))
             return psc_fail_nomem(reterr);
-        for (uint32_t k = is_leaf(node) ? 0 : node->input_n; k-- > 0;)
-            if (!push(s, node->inputs[k], false))
+        for (uint32_t k = s->source.input_n(s->source.of, v.id); k-- > 0;)
+            if (!push(s, s->source.input(s->source.of, v.id, k), false))
                 return psc_fail_nomem(reterr);
     }
     return PSC_OK;
@@ -97,17 +105,16 @@ static enum psc_status visit(struct sorting *s, uint32_t root, uint32_t *order, 
 static enum psc_status sort(struct sorting *s, struct psc_arena *arena, uint32_t root, uint32_t **ret, uint32_t *ret_n,
                             struct psc_error *reterr)
 {
-    const struct psc_lazy *l = s->l;
-    const struct psc_lazy_node *node = &l->nodes[root];
-    uint32_t *order = psc_arena_alloc(arena, l->n, sizeof *order), n = 0;
+    const struct psc_sort_source *source = &s->source;
+    uint32_t *order = psc_arena_alloc(arena, source->n, sizeof *order), n = 0, input_n = source->input_n(source->of, root);
     enum psc_status status = PSC_OK;
-    s->state = psc_alloc0(l->n, sizeof *s->state);
+    s->state = psc_alloc0(source->n, sizeof *s->state);
     if (!order || !s->state)
         status = psc_fail_nomem(reterr);
     if (!status)
         s->state[root] = ENTERED;
-    for (uint32_t k = 0; !status && !is_leaf(node) && k < node->input_n; k++)
-        if (!push(s, node->inputs[k], false))
+    for (uint32_t k = 0; !status && k < input_n; k++)
+        if (!push(s, source->input(source->of, root, k), false))
             status = psc_fail_nomem(reterr);
     if (!status)
         status = visit(s, root, order, &n, reterr);
@@ -120,30 +127,49 @@ static enum psc_status sort(struct sorting *s, struct psc_arena *arena, uint32_t
     return PSC_OK;
 }
 
+static struct psc_sort_source lazy_source(const struct psc_lazy *l)
+{
+    return (struct psc_sort_source){l, (uint32_t)l->n, lazy_input_n, lazy_input};
+}
+
 enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
                               uint32_t *ret_n, struct psc_error *reterr)
 {
-    struct sorting s = {.l = l};
+    struct sorting s = {lazy_source(l), .l = l};
     return sort(&s, arena, root, ret, ret_n, reterr);
+}
+
+static enum psc_status record(struct sorting *s, struct psc_arena *arena, uint32_t root, const struct psc_lazy_move **ret,
+                              uint32_t *ret_n, struct psc_error *reterr)
+{
+    struct psc_arena scratch = {0};
+    uint32_t *order, n;
+    s->records = true;
+    enum psc_status status = sort(s, &scratch, root, &order, &n, reterr);
+    struct psc_lazy_move *moves = status ? NULL : psc_arena_alloc(arena, s->move_n, sizeof *moves);
+    if (moves && s->move_n)
+        memcpy(moves, s->moves, s->move_n * sizeof *moves);
+    if (!status && !moves)
+        status = psc_fail_nomem(reterr);
+    psc_free(s->moves);
+    psc_arena_release(&scratch);
+    if (status)
+        return status;
+    *ret = moves;
+    *ret_n = (uint32_t)s->move_n;
+    return PSC_OK;
 }
 
 enum psc_status psc_lazy_sort_moves(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
                                     const struct psc_lazy_move **ret, uint32_t *ret_n, struct psc_error *reterr)
 {
-    struct sorting s = {.l = l, .records = true};
-    struct psc_arena scratch = {0};
-    uint32_t *order, n;
-    enum psc_status status = sort(&s, &scratch, root, &order, &n, reterr);
-    struct psc_lazy_move *moves = status ? NULL : psc_arena_alloc(arena, s.move_n, sizeof *moves);
-    if (moves && s.move_n)
-        memcpy(moves, s.moves, s.move_n * sizeof *moves);
-    if (!status && !moves)
-        status = psc_fail_nomem(reterr);
-    psc_free(s.moves);
-    psc_arena_release(&scratch);
-    if (status)
-        return status;
-    *ret = moves;
-    *ret_n = (uint32_t)s.move_n;
-    return PSC_OK;
+    struct sorting s = {lazy_source(l), .l = l};
+    return record(&s, arena, root, ret, ret_n, reterr);
+}
+
+enum psc_status psc_sort_moves(struct psc_arena *arena, const struct psc_sort_source *source, uint32_t root,
+                               const struct psc_lazy_move **ret, uint32_t *ret_n, struct psc_error *reterr)
+{
+    struct sorting s = {*source, .l = NULL};
+    return record(&s, arena, root, ret, ret_n, reterr);
 }

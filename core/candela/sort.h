@@ -15,6 +15,14 @@
 enum psc_status psc_lazy_sort(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t **ret,
                               uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* What else can be sorted so: things with numbers below n that read others, none in a cycle. */
+struct psc_sort_source {
+    const void *of;
+    uint32_t n;
+    uint32_t (*input_n)(const void *of, uint32_t id);
+    uint32_t (*input)(const void *of, uint32_t id, uint32_t k);
+};
+
 /* What the stack went through, for looking on. */
 enum psc_lazy_move_kind {
     PSC_LAZY_PUSH,  /* onto the stack, to be visited */
@@ -29,5 +37,7 @@ struct psc_lazy_move {
 /* At most two pushes, two pops for each edge and node. In the arena. */
 enum psc_status psc_lazy_sort_moves(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
                                     const struct psc_lazy_move **ret, uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_sort_moves(struct psc_arena *arena, const struct psc_sort_source *source, uint32_t root,
+                               const struct psc_lazy_move **ret, uint32_t *ret_n, struct psc_error *reterr) PSC_MUST_CHECK;
 
 #endif

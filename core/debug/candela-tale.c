@@ -94,13 +94,13 @@ static void leave(struct sorting *s, uint32_t id)
     pop(s);
 }
 
-static void replay(struct sorting *s, const struct psc_candela_kept *kept)
+static void replay(struct sorting *s, uint32_t root, const struct psc_lazy_move *moves, uint32_t move_n)
 {
-    push(s, kept->root, true);
-    note(s, kept->root, PSC_SORT_ENTER);
-    for (uint32_t i = 0; i < kept->move_n; i++) {
-        uint32_t id = kept->moves[i].id;
-        switch (kept->moves[i].kind) {
+    push(s, root, true);
+    note(s, root, PSC_SORT_ENTER);
+    for (uint32_t i = 0; i < move_n; i++) {
+        uint32_t id = moves[i].id;
+        switch (moves[i].kind) {
         case PSC_LAZY_PUSH: push(s, id, false); break;
         case PSC_LAZY_ENTER: pop(s); push(s, id, true); note(s, id, PSC_SORT_ENTER); break;
         case PSC_LAZY_AGAIN: pop(s); note(s, id, PSC_SORT_SEEN); break;
@@ -111,20 +111,21 @@ static void replay(struct sorting *s, const struct psc_candela_kept *kept)
             s->t->moves[0].depth = s->depth;
         }
     }
-    leave(s, kept->root);
+    leave(s, root);
 }
 
-static bool make_sort(struct psc_arena *arena, struct psc_candela_tale *t, const struct psc_candela_kept *kept)
+bool psc_tale_make_sort(struct psc_arena *arena, struct psc_candela_tale *t, uint32_t root, const struct psc_lazy_move *moves,
+                        uint32_t move_n)
 {
     struct sorting s = {.t = t, .top = PSC_NONE};
-    size_t room = kept->move_n + (size_t)2;
+    size_t room = move_n + (size_t)2;
     t->entries = psc_arena_alloc(arena, room, sizeof *t->entries);
     t->moves = psc_arena_alloc(arena, room, sizeof *t->moves);
     t->order = psc_arena_alloc(arena, t->node_n, sizeof *t->order);
     t->left = psc_arena_alloc(arena, t->node_n, sizeof *t->left);
     bool fine = t->entries && t->moves && t->order && t->left;
     if (fine)
-        replay(&s, kept);
+        replay(&s, root, moves, move_n);
     return fine;
 }
 
@@ -200,9 +201,8 @@ static void join(struct mapping *m, uint32_t node, uint32_t owner, enum psc_tag 
 /* As core/candela/alias.c; without b14 a takeover moves every entry of the old owner. */
 static void follow_map(struct mapping *m, bool moves)
 {
-    const struct psc_candela_plan *plan = m->t->plan;
-    for (uint32_t e = 0; e < plan->alias_n; e++) {
-        const struct psc_alias_event *a = &plan->aliases[e];
+    for (uint32_t e = 0; e < m->t->alias_n; e++) {
+        const struct psc_alias_event *a = &m->t->aliases[e];
         if (!a->takeover) {
             join(m, a->node, a->target, a->tag, e);
             continue;
@@ -257,10 +257,10 @@ static bool settle_map(struct psc_arena *arena, struct mapping *m, uint32_t *pla
     return true;
 }
 
-static bool make_map(struct psc_arena *arena, struct psc_candela_tale *t)
+bool psc_tale_make_map(struct psc_arena *arena, struct psc_candela_tale *t, bool moves)
 {
     struct psc_arena scratch = {0};
-    uint32_t n = t->plan->alias_n;
+    uint32_t n = t->alias_n;
     struct mapping m = {.t = t};
     m.owner_class = psc_arena_alloc(&scratch, t->node_n, sizeof *m.owner_class);
     m.known = psc_arena_alloc0(&scratch, t->node_n, sizeof *m.known);
@@ -275,7 +275,7 @@ static bool make_map(struct psc_arena *arena, struct psc_candela_tale *t)
                 t->key_order && t->key_since;
     if (fine) {
         memset(m.owner_class, 0xff, t->node_n * sizeof *m.owner_class);
-        follow_map(&m, !(t->plan->options.faults & PSC_CANDELA_BIT(PSC_CANDELA_B14)));
+        follow_map(&m, moves);
         fine = settle_map(arena, &m, places);
     }
     psc_arena_release(&scratch);
@@ -333,7 +333,11 @@ enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_c
         return psc_fail_nomem(reterr);
     t->kept = kept;
     t->plan = kept->plan;
-    if (!write_nodes(arena, t, &kept->lazy) || !make_sort(arena, t, kept) || !place_steps(arena, t) || !make_map(arena, t) ||
+    t->step_n = t->plan->n;
+    t->aliases = t->plan->aliases;
+    t->alias_n = t->plan->alias_n;
+    if (!write_nodes(arena, t, &kept->lazy) || !psc_tale_make_sort(arena, t, kept->root, kept->moves, kept->move_n) ||
+        !place_steps(arena, t) || !psc_tale_make_map(arena, t, !(t->plan->options.faults & PSC_CANDELA_BIT(PSC_CANDELA_B14))) ||
         !make_holders(arena, t))
         return psc_fail_nomem(reterr);
     *ret = t;
@@ -342,24 +346,39 @@ enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_c
 
 /* ---- what is asked of it ---------------------------------------------------------------------------------------------- */
 
-uint32_t psc_tale_yielded(const struct psc_candela_tale *t, int32_t position)
+static uint32_t yielded(const struct psc_candela_tale *t, int32_t position)
 {
     if (position < 0)
         return 0;
-    return (uint32_t)position < t->plan->n ? t->step_yield[position] + 1 : t->order_n;
+    return (uint32_t)position < t->step_n ? t->step_yield[position] + 1 : t->order_n;
 }
 
-uint32_t psc_tale_events(const struct psc_candela_tale *t, uint32_t yielded)
+/* Events of what comes before this place: of the order, or, where steps run in another one, of the steps. */
+static uint32_t events(const struct psc_candela_tale *t, uint32_t place)
 {
-    uint32_t lo = 0, hi = t->plan->alias_n;
+    uint32_t lo = 0, hi = t->alias_n;
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
-        if (t->nodes[t->plan->aliases[middle].node].yield < yielded)
+        const struct psc_alias_event *a = &t->aliases[middle];
+        if ((t->apart ? a->position : t->nodes[a->node].yield) < place)
             lo = middle + 1;
         else
             hi = middle;
     }
     return lo;
+}
+
+struct psc_tale_cursor psc_tale_at(const struct psc_candela_tale *t, int32_t position)
+{
+    struct psc_tale_cursor c = {.to = yielded(t, position)};
+    uint32_t before = position < 0 ? 0 : (uint32_t)position < t->step_n ? (uint32_t)position : t->step_n;
+    if (!t->apart)
+        c.from = yielded(t, position - 1);
+    else /* the one that is listed here, and what led to it */
+        c.from = position >= 0 && (uint32_t)position < t->step_n ? c.to - 1 : c.to;
+    c.events_from = position < 0 ? 0 : events(t, t->apart ? before : c.from);
+    c.events = events(t, !t->apart ? c.to : position < 0 ? 0 : before + 1);
+    return c;
 }
 
 uint32_t psc_tale_owner_of(const struct psc_candela_tale *t, uint32_t node, uint32_t events, enum psc_tag *ret_tag,

@@ -1,5 +1,8 @@
 /* core/debug/candela-tale.h: what a tale of candela's planner keeps (core/debug/candela-view.h); private to core/debug.
  *
+ * A tale is of an expression (all of it), or of a graph that candela planned (graph-tale.c): then it has a sort and a map,
+ * `plan` and `kept` are NULL, and steps run in the order in which the graph was built, not in that of the sort.
+ *
  * Stacks share their lower parts: an entry knows the one below it, so all stacks of a sort together are as long as the
  * sort. The alias map is kept as the changes of its keys and of its classes (core/candela/alias.h), the owners of slots as
  * the steps that took them. Whatever is asked for is a search among these by position.
@@ -25,10 +28,13 @@ struct psc_tale_holder { int32_t position, end; uint32_t id; }; /* who owns a sl
 struct psc_candela_tale {
     const struct psc_candela_kept *kept; /* borrowed */
     const struct psc_candela_plan *plan; /* kept->plan */
+    const struct psc_alias_event *aliases; /* the map's history */
+    uint32_t alias_n, step_n;
+    bool apart;                          /* of a graph: positions are not in the order of the sort */
     struct psc_tale_node *nodes;
     uint32_t node_n;
     uint32_t *order, order_n;            /* ids as the sort yields them, the root last */
-    uint32_t *step_yield;                /* [plan->n]: place of each step's node in the order */
+    uint32_t *step_yield;                /* [step_n]: place of each step's node in the order */
     struct psc_tale_entry *entries;
     struct psc_tale_move *moves;
     uint32_t *left;                      /* [order_n]: the move by which it was yielded */
@@ -44,9 +50,17 @@ struct psc_candela_tale {
     struct psc_tale_holder *holders;
 };
 
-/* How many entries of the order, and events of the map, belong to the positions up to this one. */
-uint32_t psc_tale_yielded(const struct psc_candela_tale *t, int32_t position);
-uint32_t psc_tale_events(const struct psc_candela_tale *t, uint32_t yielded);
+/* Parts of making one. Moves are replayed onto nodes (with names) and [node_n] room; root, the last of the order, is not listed
+ * when it is none of them. The map needs aliases; moves: takeovers move entries. False: out of memory. */
+bool psc_tale_make_sort(struct psc_arena *arena, struct psc_candela_tale *t, uint32_t root, const struct psc_lazy_move *moves,
+                        uint32_t move_n);
+bool psc_tale_make_map(struct psc_arena *arena, struct psc_candela_tale *t, bool moves);
+
+/* Entries of the order, and events of the map, before a position (from) and with it (to). */
+struct psc_tale_cursor { uint32_t from, to, events_from, events; };
+struct psc_tale_cursor psc_tale_at(const struct psc_candela_tale *t, int32_t position);
+/* Order, stack, moves and arrows of the view's position. */
+bool psc_tale_look(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
 /* The owner that the first `events` events leave a node with, PSC_NONE; what it promises, and the event that made it so. */
 uint32_t psc_tale_owner_of(const struct psc_candela_tale *t, uint32_t node, uint32_t events, enum psc_tag *ret_tag,
                            uint32_t *ret_event);
@@ -66,6 +80,6 @@ const char *psc_explain_candela_strategy(struct psc_arena *arena, const struct p
                                          const struct psc_denial *denied); /* NULL: the one that was taken */
 const char *psc_explain_candela_why(struct psc_arena *arena, const struct psc_candela_tale *t, uint32_t step,
                                     const struct psc_denial *denied, uint32_t denied_n);
-const char *psc_explain_candela_promise(enum psc_tag tag);
+const char *psc_explain_candela_promise(enum psc_tag tag, bool bytes); /* bytes: of a graph */
 
 #endif

@@ -11,8 +11,7 @@ struct making {
     struct psc_arena *arena;
     const struct psc_candela_tale *t;
     struct psc_candela_view *v;
-    uint32_t from, to;           /* entries of the order before this position, and with it */
-    uint32_t events_from, events;
+    struct psc_tale_cursor c;
 };
 
 static uint32_t at_most(uint32_t n)
@@ -27,7 +26,7 @@ static bool put_order(struct making *m)
     struct psc_candela_place *order = psc_arena_alloc(m->arena, at_most(m->t->order_n), sizeof *order);
     uint32_t n = at_most(m->t->order_n), half = n / 2;
     /* of a long order the part about here */
-    uint32_t first = m->to > half ? m->to - half : 0;
+    uint32_t first = m->c.to > half ? m->c.to - half : 0;
     first = first + n > m->t->order_n ? m->t->order_n - n : first;
     if (!order)
         return false;
@@ -37,7 +36,7 @@ static bool put_order(struct making *m)
     }
     m->v->order = order;
     m->v->order_n = n;
-    m->v->order_at = m->to - first;
+    m->v->order_at = m->c.to - first;
     m->v->order_before = first;
     m->v->order_after = m->t->order_n - first - n;
     return true;
@@ -46,9 +45,9 @@ static bool put_order(struct making *m)
 static bool put_stack(struct making *m)
 {
     const struct psc_candela_tale *t = m->t;
-    uint32_t last = m->to ? t->left[m->to - 1] : 0; /* before the first: the root was entered, no more */
+    uint32_t last = m->c.to ? t->left[m->c.to - 1] : 0; /* before the first: the root was entered, no more */
     const struct psc_tale_move *move = &t->moves[last];
-    bool over = m->v->position >= (int32_t)t->plan->n;
+    bool over = m->v->position >= (int32_t)t->step_n;
     uint32_t all = over ? 0 : move->depth, n = at_most(all), at = move->top;
     struct psc_candela_frame *stack = psc_arena_alloc(m->arena, n, sizeof *stack);
     if (!stack)
@@ -66,8 +65,8 @@ static bool put_stack(struct making *m)
 static bool put_moves(struct making *m)
 {
     const struct psc_candela_tale *t = m->t;
-    uint32_t from = m->from ? t->left[m->from - 1] + 1 : 0, to = m->to ? t->left[m->to - 1] + 1 : 1;
-    from = m->v->position < 0 ? 0 : m->from ? from : 1;
+    uint32_t from = m->c.from ? t->left[m->c.from - 1] + 1 : 0, to = m->c.to ? t->left[m->c.to - 1] + 1 : 1;
+    from = m->v->position < 0 ? 0 : m->c.from ? from : 1;
     uint32_t all = to > from ? to - from : 0, n = at_most(all);
     struct psc_candela_moved *moves = psc_arena_alloc(m->arena, n, sizeof *moves);
     if (!moves)
@@ -101,14 +100,14 @@ static struct psc_candela_arrow arrow_of(const struct making *m, uint32_t key)
 {
     const struct psc_candela_tale *t = m->t;
     enum psc_tag tag = PSC_TAG_ANYTHING, ignored;
-    uint32_t event = 0, at, owner = psc_tale_owner_of(t, key, m->events, &tag, &event);
+    uint32_t event = 0, at, owner = psc_tale_owner_of(t, key, m->c.events, &tag, &event);
     struct psc_candela_arrow a = {.node = t->nodes[key].name, .owner = t->nodes[owner].name, .tag = (uint8_t)tag,
-                                  .promise = psc_explain_candela_promise(tag), .fresh = event >= m->events_from};
+                                  .promise = psc_explain_candela_promise(tag, t->apart), .fresh = event >= m->c.events_from};
     uint32_t before = a.fresh ? psc_tale_owner_of(t, key, event, &ignored, &at) : PSC_NONE;
     if (before != PSC_NONE && before != owner)
         a.before = t->nodes[before].name;
-    a.was_itself = a.fresh && before == PSC_NONE && t->nodes[key].position >= 0;
-    a.two_hops = psc_tale_owner_of(t, owner, m->events, &ignored, &at) != PSC_NONE;
+    a.was_itself = a.fresh && before == PSC_NONE && t->nodes[key].position >= 0 && t->aliases[event].takeover;
+    a.two_hops = psc_tale_owner_of(t, owner, m->c.events, &ignored, &at) != PSC_NONE;
     return a;
 }
 
@@ -116,7 +115,7 @@ static struct psc_candela_arrow arrow_of(const struct making *m, uint32_t key)
 static bool put_arrows(struct making *m)
 {
     const struct psc_candela_tale *t = m->t;
-    uint32_t all = keys_known(t, m->events), n = at_most(all), first = all > KEYS_LOOKED_AT ? all - KEYS_LOOKED_AT : 0;
+    uint32_t all = keys_known(t, m->c.events), n = at_most(all), first = all > KEYS_LOOKED_AT ? all - KEYS_LOOKED_AT : 0;
     struct psc_candela_arrow *arrows = psc_arena_alloc(m->arena, n, sizeof *arrows);
     uint32_t fresh = 0, plain = 0, k = 0;
     if (!arrows)
@@ -139,6 +138,14 @@ static bool put_arrows(struct making *m)
     m->v->arrow_all = all;
     m->v->arrow_most = t->key_n;
     return true;
+}
+
+bool psc_tale_look(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v)
+{
+    struct making m = {arena, t, v, psc_tale_at(t, v->position)};
+    v->has_sort = true;
+    v->apart = t->apart;
+    return put_order(&m) && put_stack(&m) && put_moves(&m) && put_arrows(&m);
 }
 
 /* ---- the decision ---------------------------------------------------------------------------------------------------- */
@@ -240,14 +247,9 @@ enum psc_status psc_candela_view_at(struct psc_arena *arena, const struct psc_ca
         return psc_fail_nomem(reterr);
     v->position = position < -1 ? -1 : position > n ? n : position;
     v->step_n = t->plan->n;
-    v->has_sort = true;
     v->try_most = t->try_most ? t->try_most : 1;
     v->name = v->title = "";
-    m.to = psc_tale_yielded(t, v->position);
-    m.from = psc_tale_yielded(t, v->position - 1);
-    m.events = psc_tale_events(t, m.to);
-    m.events_from = v->position < 0 ? 0 : psc_tale_events(t, m.from);
-    bool fine = put_order(&m) && put_stack(&m) && put_moves(&m) && put_arrows(&m) && put_slots(&m);
+    bool fine = psc_tale_look(arena, t, v) && put_slots(&m);
     bool inside = v->position >= 0 && v->position < n;
     if (fine && inside) {
         v->name = t->nodes[t->plan->steps[v->position].id].name;

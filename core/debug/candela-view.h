@@ -80,6 +80,7 @@ struct psc_candela_view {
     uint32_t order_n, order_at;  /* order_at: how many of them were yielded, this one included */
     uint32_t order_before, order_after; /* not listed: further ones before and after these */
     bool has_sort;
+    bool apart;            /* of a graph: it runs in the order in which it was built, `order` is what the sort makes of it */
     const struct psc_candela_frame *stack; /* top first */
     const struct psc_candela_moved *moves;
     const struct psc_candela_arrow *arrows;
@@ -106,12 +107,18 @@ uint32_t psc_candela_line_of(const struct psc_candela_tale *tale, int32_t positi
 int32_t psc_candela_line_position(const struct psc_candela_tale *tale, uint32_t line);
 void psc_explain_candela_line(struct psc_text *out, const struct psc_candela_tale *tale, uint32_t line);
 
-/* Of a graph that was planned here (core/plan) there is no sort and no alias map, but each node's decision with what was refused,
- * and the buffers so far, in bytes. Only where psc_plan_view_has. */
+/* Of a graph that was planned here (core/plan): each node's decision with what was refused, and the buffers so far, in bytes. Only
+ * where psc_plan_view_has. When candela planned it (psc_plan_tale_has), a tale adds the sort, as candela visits that graph from its
+ * outputs (a store is an input of what loads from it), and the map, in which a view stands for the bytes it shows and an op in place
+ * takes its operand's over. A graph runs as it was built, whatever the sort says. The tale borrows the analysis; NULL: without both.
+ * Cost of the tale: O(nodes + edges). */
 struct psc_analysis;
 bool psc_plan_view_has(const struct psc_analysis *analysis);
-enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *analysis, int32_t position,
-                                 struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+bool psc_plan_tale_has(const struct psc_analysis *analysis);
+enum psc_status psc_plan_tale_new(struct psc_arena *arena, const struct psc_analysis *analysis, struct psc_candela_tale **ret,
+                                  struct psc_error *reterr) PSC_MUST_CHECK;
+enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *analysis, const struct psc_candela_tale *tale,
+                                 int32_t position, struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* All of a view in words: the decision with every refusal, the stack, the map, the slots. */
 void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_view *view);

@@ -34,8 +34,10 @@ static void say_elements(struct psc_text *out, uint64_t n)
     psc_text_addf(out, "%" PRIu64 " element%s", n, n == 1 ? "" : "s");
 }
 
-const char *psc_explain_candela_promise(enum psc_tag tag)
+const char *psc_explain_candela_promise(enum psc_tag tag, bool bytes)
 {
+    if (bytes)
+        return tag == PSC_TAG_ANYTHING ? "shows its bytes" : "overwritten";
     switch (tag) {
     case PSC_TAG_PACKED: return "packed";
     case PSC_TAG_PACKED_CACHE: return "packed, cached";
@@ -252,10 +254,10 @@ static void say_alias(struct psc_text *out, const struct psc_candela_tale *t, co
     const char *node = name_of(t, a->node), *target = name_of(t, a->target);
     if (a->takeover)
         psc_text_addf(out, " From here on %s stands for %s (%s): who asks for %s gets %s.", node, target,
-                      psc_explain_candela_promise(a->tag), target, node);
+                      psc_explain_candela_promise(a->tag, false), target, node);
     else
         psc_text_addf(out, " %s gets no step of its own: %s stands for it (%s).", node, target,
-                      psc_explain_candela_promise(a->tag));
+                      psc_explain_candela_promise(a->tag, false));
 }
 
 /* Inputs that others stand for. */
@@ -282,7 +284,7 @@ static const char *in_short(enum psc_how how)
 
 const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_candela_tale *t, int32_t position)
 {
-    uint32_t to = psc_tale_yielded(t, position), from = psc_tale_yielded(t, position - 1);
+    struct psc_tale_cursor c = psc_tale_at(t, position);
     bool inside = position >= 0 && position < (int32_t)t->plan->n;
     struct psc_text text = {0};
     if (position < 0) {
@@ -298,7 +300,7 @@ const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_
         psc_text_addf(&text, "The plan is complete: %u steps in %u slot%s. The result is %s.", t->plan->n, t->plan->slot_n,
                       t->plan->slot_n == 1 ? "" : "s", name_of(t, t->plan->root));
     }
-    for (uint32_t e = psc_tale_events(t, position < 0 ? 0 : from), end = psc_tale_events(t, to), said = 0; e < end && said < 8; e++, said++)
+    for (uint32_t e = c.events_from, said = 0; e < c.events && said < 8; e++, said++)
         say_alias(&text, t, &t->plan->aliases[e]);
     if (inside && t->plan->steps[position].dealloc_n) {
         const struct psc_candela_step *step = &t->plan->steps[position];

@@ -1,5 +1,5 @@
 #include "core/base/text.h"
-#include "core/debug/candela-view.h"
+#include "core/debug/candela-tale.h"
 #include "core/debug/explain-words.h"
 
 #include <string.h>
@@ -164,8 +164,8 @@ static bool put_slots(struct making *m)
 
 /* ---- the view ------------------------------------------------------------------------------------------------------- */
 
-enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *a, int32_t position,
-                                 struct psc_candela_view **ret, struct psc_error *reterr)
+enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *a, const struct psc_candela_tale *tale,
+                                 int32_t position, struct psc_candela_view **ret, struct psc_error *reterr)
 {
     struct psc_candela_view *v = psc_arena_alloc0(arena, 1, sizeof *v);
     struct making m = {arena, a, v, PSC_NONE};
@@ -182,7 +182,7 @@ enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analy
         m.node = a->story->order ? a->story->order[v->position] : (psc_node)v->position;
     psc_explain_position(&words, a, v->position);
     v->words = keep(&m, &words);
-    bool fine = v->words && put_slots(&m);
+    bool fine = v->words && put_slots(&m) && (!tale || psc_tale_look(arena, tale, v));
     if (fine && m.node < a->plan->node_n) {
         psc_say_node_layer(&title, a->phase->graph, m.node);
         v->name = v->title = keep(&m, &title);

@@ -91,7 +91,9 @@ static void put_chip(struct page *g, uint32_t i, struct psc_area a)
 
 static float put_order(struct page *g, float y)
 {
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ORDER", "each node is listed after what it needs; below it the number of its step (\xe2\x80\x93: it gets none)");
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, g->v->apart ? "SORT ORDER" : "ORDER",
+                       g->v->apart ? "as candela lists what the outputs need; below it the position at which it runs: graphs run as they were built"
+                                   : "each node is listed after what it needs; below it the number of its step (\xe2\x80\x93: it gets none)");
     float x = EDGE, right = g->w - EDGE - 60;
     uint32_t first = first_chip(g, right - EDGE - 30), i = first;
     if (first + g->v->order_before) {
@@ -214,13 +216,18 @@ static void put_arrow(struct page *g, const struct psc_candela_arrow *a, float x
 static void put_map(struct page *g, float x0, float x1, float y, uint32_t rows)
 {
     const struct psc_candela_view *v = g->v;
-    y = psc_panel_head(g->p, x0, x1, y, "ALIAS MAP", "who stands for whom: whoever asks for the left one gets the right one");
+    y = psc_panel_head(g->p, x0, x1, y, "ALIAS MAP", v->apart ? "whose bytes are whose: those of the left one are the right one's"
+                                                              : "who stands for whom: whoever asks for the left one gets the right one");
     uint32_t n = at_most(v->arrow_n, rows), skipped = v->arrow_n - n;
     const struct psc_candela_arrow *arrows = v->arrows + skipped; /* the newest */
     struct heads heads = {0};
     float box = fminf(130, (x1 - x0) * 0.24f), promise = fminf(150, (x1 - x0) * 0.3f), right = x1 - box;
     if (!n) {
-        psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_DIM, v->arrow_most
+        psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_DIM, v->apart
+                        ? v->arrow_most ? "Empty: up to here every node's bytes are its own. Views and ops in place make entries."
+                                        : "Empty, and it stays so: this plan has no view and nothing in place, so every node's bytes are "
+                                          "its own."
+                        : v->arrow_most
                         ? "Empty: up to here every node stands for itself. Nodes like noop, as_contiguous and cache make entries."
                         : "Empty, and it stays so: this expression has no noop, as_contiguous or cache, so every node stands for "
                           "itself.", x0, x1, y + 2, LINE, 3);
