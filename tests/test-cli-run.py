@@ -806,6 +806,25 @@ def l33_and_l35_on_a_device_are_computed_wrong():
 
 
 @test
+def a_device_that_is_full_is_told_at_the_first_use_with_the_numbers():
+    def refused(*more):
+        answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2', '--n-ctx', '64', *SHIM, *more)
+        equal((answer.status, answer.out.strip()), (2, ''))
+        return answer.err
+    said = refused('--device-memory', '700KiB', '--budget', '100MiB')
+    for words in ('node 4 (fused_qkv) on cuda-shim', 'buffer kv.0.k of cuda-shim has no memory', '8192 bytes were not to be had',
+                  "of the device's 716800 bytes"):
+        check(words in said, words, said)
+    said = refused('--device-memory', '100KiB', '--budget', '100MiB')
+    check("needs the weight 'token_embd.weight' on cuda-shim" in said and 'no room for a buffer of 128 KiB' in said, said)
+    check('more than the budget of' in refused('--device-memory', '700KiB'), 'without --budget, three quarters of what is free')
+    model('tiny-qwen2', '-p', 'Hello', '-n', '2', '--n-ctx', '64', *SHIM, '--device-memory', '4MiB')
+    for bad in ('0', 'much', '-1'):
+        answer = run('run', '--preset', 'tiny-qwen2', '-p', 'x', '--device-memory', bad)
+        check(answer.status == 2 and 'a size such as' in answer.err, answer.err)
+
+
+@test
 def l17_a_model_without_tail_ids_looks_at_its_first_token():
     right = model('tiny-qwen2', *PROMPT)
     wrong = model('tiny-qwen2', *PROMPT, '--recycled', 'zeroed', '--fault', 'l17', status=1)

@@ -76,6 +76,11 @@ static bool set_penalty(struct cli_options *o, const char *v) { return real(v, &
 static bool set_window(struct cli_options *o, const char *v) { return whole(v, 0, &o->run.sampling.repeat_window); }
 static bool set_kv_format(struct cli_options *o, const char *v) { return o->run.has_kv_format = psc_kv_format_parse(v, &o->run.kv_format); }
 
+static bool set_device_memory(struct cli_options *o, const char *v)
+{
+    return cli_parse_bytes(v, &o->run.session.config.device_bytes) && o->run.session.config.device_bytes > 0;
+}
+
 static bool set_timeout(struct cli_options *o, const char *v)
 {
     uint32_t ms = 0;
@@ -231,6 +236,8 @@ const struct cli_option cli_run_option_table[] = {
     {"--verify", NULL, RUN, set_verify, NULL, "run once more, clean: which node differs first, memory, kernel or replay?"},
     {"--threads", "T", RUN | BENCH, set_threads, "a number from 1 to 1024", "threads of the cpu; default all cores"},
     {"--portable", NULL, RUN | BENCH, set_portable, NULL, "no AVX2 and the like"},
+    {"--device-memory", "BYTES", RUN | BENCH, set_device_memory, "a size such as 40MiB or 1048576",
+     "how much memory cuda-shim has, which is no device; default as much as the host"},
     {"--timeout", "MS", RUN | BENCH, set_timeout, "milliseconds from 1", "longest wait for a device; default 10000"},
     {"--kv-format", "F", RUN | BENCH, set_kv_format, "f32, f16 or q8_0", "rows of K and V: f32, f16 or q8_0; default f32"},
     {"--kv-inputs", "HOW", RUN, set_kv_inputs, "positions, span or map",

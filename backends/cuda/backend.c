@@ -38,7 +38,7 @@ static void close_cuda(struct psc_backend *b)
         return;
     psc_cuda_stage_release(b);
     for (size_t i = 0; i < b->block_n; i++)
-        b->rt->release(b->dev, b->blocks[i].at);
+        b->rt->release(b->dev, b->blocks[i].at, b->blocks[i].bytes);
     psc_free(b->blocks);
     psc_free(b->weights);
     psc_free(b->calls);
@@ -127,7 +127,7 @@ static enum psc_status new_block(struct psc_backend *b, uint64_t bytes, uint32_t
     if (!at)
         return no_room(b, bytes, reterr);
     if (!psc_map_put(&b->block_at, at, (uint32_t)b->block_n, &old)) {
-        b->rt->release(b->dev, at);
+        b->rt->release(b->dev, at, bytes);
         return psc_fail_nomem(reterr);
     }
     *ret = (uint32_t)b->block_n;
@@ -366,6 +366,11 @@ void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret)
     *ret = b->figures;
 }
 
+void psc_cuda_limit(struct psc_backend *b, uint64_t bytes)
+{
+    psc_cuda_dev_limit(b->dev, bytes);
+}
+
 void psc_cuda_hang(struct psc_backend *b, bool hang)
 {
     psc_cuda_dev_hang(b->dev, hang);
@@ -374,8 +379,10 @@ void psc_cuda_hang(struct psc_backend *b, bool hang)
 static enum psc_status open_shim(const struct psc_backend_config *config, struct psc_backend **ret, struct psc_error *reterr)
 {
     enum psc_status status = open_with(&psc_cuda_rt_host, config, ret, reterr);
-    if (status == PSC_OK)
+    if (status == PSC_OK) {
         psc_cuda_dev_backwards((*ret)->dev, config->portable);
+        psc_cuda_dev_limit((*ret)->dev, config->device_bytes);
+    }
     return status;
 }
 
@@ -385,7 +392,7 @@ static const char *shim_unavailable(void)
 }
 
 #define COMMON                                                                                                        \
-    .id = 2, .is_host = false, .fuses_decode = true, .takes = takes,            \
+    .id = 2, .is_host = false, .fuses_decode = true, .fails_late = true, .takes = takes,            \
     .close = close_cuda, .memory = query, .alloc = alloc, .free = release, .write = psc_cuda_write,                   \
     .read = psc_cuda_read, .peek = psc_cuda_peek, .fill = psc_cuda_fill, .load_weight = load_weight,                  \
     .launch = psc_cuda_launch,                                                                                        \

@@ -139,9 +139,10 @@ static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
     return (psc_address)(uintptr_t)at;
 }
 
-static void release(struct psc_cuda_dev *d, psc_address at)
+static void release(struct psc_cuda_dev *d, psc_address at, uint64_t bytes)
 {
     (void)d;
+    (void)bytes;
     cudaFree((void *)(uintptr_t)at);
 }
 

@@ -29,6 +29,7 @@ struct recording {
 };
 struct psc_cuda_dev {
     struct psc_host_memory memory;
+    uint64_t held, limit;          /* bytes of it; 0: as many as there are */
     struct list queue;
     uint64_t done, queued;         /* commands that have run; that were ever queued */
     struct list window;            /* of the recording under way */
@@ -72,21 +73,28 @@ static enum psc_status open_dev(struct psc_cuda_dev **ret, struct psc_error *ret
 
 static enum psc_query memory(struct psc_cuda_dev *d, uint64_t *ret_free, uint64_t *ret_total)
 {
-    (void)d;
-    return psc_host_memory_query(ret_free, ret_total);
+    if (!d->limit)
+        return psc_host_memory_query(ret_free, ret_total);
+    *ret_total = d->limit;
+    *ret_free = d->limit > d->held ? d->limit - d->held : 0;
+    return PSC_QUERY_REPORTED;
 }
 
 static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
 {
     psc_address at = 0;
+    if (d->limit && (d->held > d->limit || bytes > d->limit - d->held))
+        return 0;
     if (psc_host_memory_alloc(&d->memory, bytes, &at, NULL))
         return 0;
+    d->held += bytes;
     psc_host_fill(at, 0, bytes); /* as fresh memory of a device: not what another run left; peek() may see it */
     return at;
 }
 
-static void release(struct psc_cuda_dev *d, psc_address at)
+static void release(struct psc_cuda_dev *d, psc_address at, uint64_t bytes)
 {
+    d->held -= bytes;
     psc_host_memory_free(&d->memory, at);
 }
 
@@ -257,6 +265,11 @@ static void drop(struct psc_cuda_dev *d, uint64_t recording)
 void psc_cuda_dev_backwards(struct psc_cuda_dev *d, bool backwards)
 {
     d->backwards = backwards;
+}
+
+void psc_cuda_dev_limit(struct psc_cuda_dev *d, uint64_t bytes)
+{
+    d->limit = bytes;
 }
 
 void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang)

@@ -28,7 +28,7 @@ struct psc_cuda_rt {
     void (*close)(struct psc_cuda_dev *d); /* waits for nothing that hangs; frees what it owns itself */
     enum psc_query (*memory)(struct psc_cuda_dev *d, uint64_t *ret_free, uint64_t *ret_total);
     psc_address (*alloc)(struct psc_cuda_dev *d, uint64_t bytes); /* 0 when there is none; aligned to 256 */
-    void (*release)(struct psc_cuda_dev *d, psc_address at);
+    void (*release)(struct psc_cuda_dev *d, psc_address at, uint64_t bytes);
     void *(*pin)(struct psc_cuda_dev *d, uint64_t bytes);         /* NULL when there is none */
     void (*unpin)(struct psc_cuda_dev *d, void *at);
 

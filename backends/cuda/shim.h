@@ -28,6 +28,9 @@ void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret)
 void psc_cuda_hang(struct psc_backend *b, bool hang);
 struct psc_cuda_dev;
 void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang);
+/* Memory that the device has in all: config.device_bytes of a shim. Less than it holds: no more is to be had. 0: no limit. */
+void psc_cuda_limit(struct psc_backend *b, uint64_t bytes);
+void psc_cuda_dev_limit(struct psc_cuda_dev *d, uint64_t bytes);
 /* Threads and blocks from the last to the first: how a shim opened with config.portable runs. */
 void psc_cuda_dev_backwards(struct psc_cuda_dev *d, bool backwards);
 

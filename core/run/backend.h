@@ -112,6 +112,7 @@ struct psc_backend_config {
     unsigned threads;         /* host backends; 0: as many as the machine has cores */
     bool portable;            /* do not use AVX2 and friends */
     uint64_t timeout_ms;      /* longest wait for a queue; 0: 10,000 */
+    uint64_t device_bytes;    /* how much memory a device has that is none (cuda-shim); 0: as much as the host */
 };
 
 struct psc_backend; /* an instance; each api has its own */
@@ -123,6 +124,8 @@ struct psc_backend_api {
     unsigned id, priority;    /* registry order: cpu 0/100, metal (deferred) 1/300, cuda 2/200 */
     bool is_host;             /* addresses are host pointers */
     bool fuses_decode;        /* models built for it use the fused decode ops by default */
+    bool fails_late;          /* alloc found no room: the buffer stays without memory, and what uses it first fails. Else the
+                                 mapping fails */
     /* NULL when it can execute here, else one sentence why not. */
     const char *(*unavailable)(void);
     /* Can it run the op as a node of that dtype? i32 inputs: false on cpu (the assignment puts them there all the same). */

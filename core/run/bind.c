@@ -524,6 +524,8 @@ static enum psc_status bind_all(struct binder *b, struct psc_error *reterr)
         status = bind_stretch(b, &plan->splits[k], &copy_k, reterr);
     b->p->workspace_at = b->window_value;
     b->p->layout = hash_layout(b->p);
+    for (uint32_t k = 0; k <= b->graph->backend_n; k++)
+        b->p->lacks = b->p->lacks || b->b->pools[b->b->pool_of[k]].figures.missing;
     return status;
 }
 

@@ -109,6 +109,7 @@ struct psc_program {
     uint32_t job_n, stretch_n, transfer_n, input_n, dead_n;
     uint32_t staging_at;                /* value of the first copy; windows of moves come after the copies */
     uint32_t workspace_at;              /* and after these node 0's workspace, for calls that are given one */
+    bool lacks;                         /* some buffer of its pools had no memory when it was bound */
     uint64_t bounce_bytes;              /* the largest transfer: what a round trip over the host needs */
     uint64_t layout;                    /* hash of all addresses and of the KV layout: what a recording depends on */
     /* Room of one execution. */

@@ -3,6 +3,11 @@
 #include "core/base/mem.h"
 #include "core/run/session-state.h"
 
+static psc_address region_at(const struct psc_session *s, const struct psc_kv_region *region, unsigned slot)
+{
+    return s->pools[region->pool].slots[slot ? region->v : region->k].b.at;
+}
+
 static enum psc_status check_range(const struct psc_kv_region *region, const char *what, uint32_t cell, uint32_t rows,
                                    struct psc_error *reterr)
 {
@@ -18,6 +23,9 @@ static enum psc_status check(const struct psc_session *s, const struct psc_kv_wo
     enum psc_status status = PSC_OK;
     for (size_t i = 0; i < s->region_n && !status; i++) {
         const struct psc_kv_region *region = &s->regions[i];
+        status = psc_pool_present(&s->pools[region->pool], region_at(s, region, 0), reterr);
+        if (!status)
+            status = psc_pool_present(&s->pools[region->pool], region_at(s, region, 1), reterr);
         for (size_t m = 0; m < work->move_n && !status; m++) {
             status = check_range(region, "moving from", work->moves[m].from, work->moves[m].rows, reterr);
             if (!status)
@@ -36,11 +44,6 @@ static enum psc_status check(const struct psc_session *s, const struct psc_kv_wo
                             region->layer, (unsigned long long)region->width);
     }
     return status;
-}
-
-static psc_address region_at(const struct psc_session *s, const struct psc_kv_region *region, unsigned slot)
-{
-    return s->pools[region->pool].slots[slot ? region->v : region->k].b.at;
 }
 
 static enum psc_status move_rows(struct psc_session *s, const struct psc_kv_region *region, const struct psc_kv_work *work,

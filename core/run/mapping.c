@@ -129,6 +129,18 @@ static void choose_staging(struct maker *k)
     }
 }
 
+/* What had no memory when it was made may get some now. */
+static enum psc_status revive(struct maker *k, struct psc_error *reterr)
+{
+    enum psc_status status = PSC_OK;
+    for (uint32_t b = 0; !status && b < k->plan->buffer_n; b++) {
+        struct psc_pool *pool = pool_of(k->s, k->mapped, k->plan, b, NULL);
+        if (pool->figures.missing && k->m.ids[b] != PSC_NONE)
+            status = psc_pool_revive(pool, k->m.ids[b], reterr);
+    }
+    return status;
+}
+
 /* ---- making --------------------------------------------------------------------------------------------------- */
 
 /* The node that the buffer was first made for, in words. */
@@ -227,7 +239,9 @@ enum psc_status psc_mapping_make(struct psc_session *s, const struct psc_mapped 
         return status;
     choose_recyclable(&k);
     choose_staging(&k);
-    status = afford(&k, reterr);
+    status = revive(&k, reterr);
+    if (!status)
+        status = afford(&k, reterr);
     if (!status)
         status = make_recyclable(&k, reterr);
     if (!status)

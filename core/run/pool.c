@@ -197,6 +197,19 @@ static psc_address phantom_address(const struct psc_pool *pool)
     return b && b->at >= PHANTOM ? b->at + (b->bytes + 63) / 64 * 64 : PHANTOM;
 }
 
+/* Memory with the pattern in it. */
+static enum psc_status allocate(struct psc_pool *pool, uint64_t room, psc_address *ret, struct psc_error *reterr)
+{
+    enum psc_status status = pool->api->alloc(pool->backend, room, ret, reterr);
+    if (status)
+        return status;
+    pool->figures.allocs++;
+    status = pool->api->fill(pool->backend, *ret, pattern_word(pool), room, reterr);
+    if (status)
+        pool->api->free(pool->backend, *ret);
+    return status;
+}
+
 enum psc_status psc_pool_make(struct psc_pool *pool, uint64_t bytes, uint64_t room, enum psc_role role, const char *name,
                               uint32_t *ret_id, struct psc_error *reterr)
 {
@@ -210,18 +223,57 @@ enum psc_status psc_pool_make(struct psc_pool *pool, uint64_t bytes, uint64_t ro
         add_slot(pool, phantom_address(pool), bytes, role, name, false);
         return PSC_OK;
     }
-    status = pool->api->alloc(pool->backend, room, &at, reterr);
-    if (status)
+    status = allocate(pool, room, &at, reterr);
+    bool missing = status == PSC_ERR_NOMEM && pool->api->fails_late && !pool->phantom && room == whole_words(bytes);
+    if (status && !missing)
         return status;
-    pool->figures.allocs++;
-    status = pool->api->fill(pool->backend, at, pattern_word(pool), room, reterr);
-    if (status) {
-        pool->api->free(pool->backend, at);
-        return status;
-    }
     *ret_id = pool->n;
-    add_slot(pool, at, bytes, role, name, true);
+    add_slot(pool, missing ? phantom_address(pool) : at, bytes, role, name, !missing);
+    pool->slots[*ret_id].missing = missing;
+    pool->figures.missing += missing;
     return PSC_OK;
+}
+
+enum psc_status psc_pool_revive(struct psc_pool *pool, uint32_t id, struct psc_error *reterr)
+{
+    struct psc_slot *slot = &pool->slots[id];
+    psc_address at = 0;
+    if (!slot->missing)
+        return PSC_OK;
+    enum psc_status status = allocate(pool, whole_words(slot->b.bytes), &at, reterr);
+    if (status)
+        return status == PSC_ERR_NOMEM ? PSC_OK : status;
+    uint32_t place = address_place(pool, slot->b.at) - 1;
+    memmove(&pool->by_address[place], &pool->by_address[place + 1], (pool->n - place - 1) * sizeof *pool->by_address);
+    pool->n--; /* while its place among the others is looked for */
+    place = address_place(pool, at);
+    memmove(&pool->by_address[place + 1], &pool->by_address[place], (pool->n - place) * sizeof *pool->by_address);
+    pool->n++;
+    pool->by_address[place] = id;
+    slot->b.at = at;
+    slot->owned = true;
+    slot->missing = false;
+    pool->figures.missing--;
+    pool->figures.generation++;
+    return PSC_OK;
+}
+
+enum psc_status psc_pool_present(const struct psc_pool *pool, psc_address at, struct psc_error *reterr)
+{
+    uint64_t offset, left = 0, all = 0;
+    uint32_t id;
+    if (at < PHANTOM || pool->phantom)
+        return PSC_OK;
+    const char *name = pool->api->name;
+    if (!psc_pool_locate(pool, at, &id, &offset)) /* bound before its buffer got memory, by a mapping that failed */
+        return psc_fail(reterr, PSC_ERR_NOMEM, "a buffer of %s had no memory when the graph was mapped: it has to be mapped again", name);
+    const struct psc_pool_buffer *b = &pool->slots[id].b;
+    if (!pool->api->memory || pool->api->memory(pool->backend, &left, &all) != PSC_QUERY_REPORTED)
+        return psc_fail(reterr, PSC_ERR_NOMEM, "buffer %s of %s has no memory: %llu bytes were not to be had when it was made", b->name,
+                        name, (unsigned long long)b->bytes);
+    return psc_fail(reterr, PSC_ERR_NOMEM, "buffer %s of %s has no memory: %llu bytes were not to be had when it was made; of the "
+                    "device's %llu bytes %llu are free", b->name, name, (unsigned long long)b->bytes, (unsigned long long)all,
+                    (unsigned long long)left);
 }
 
 enum psc_status psc_pool_make_inside(struct psc_pool *pool, uint32_t owner, uint64_t offset, uint64_t bytes,
@@ -251,6 +303,7 @@ void psc_pool_truncate(struct psc_pool *pool, uint32_t n)
         }
         if (slot->owned)
             pool->api->free(pool->backend, slot->b.at);
+        pool->figures.missing -= slot->missing;
         count(pool, &slot->b, false);
         memmove(&pool->by_address[place], &pool->by_address[place + 1], (pool->n - place - 1) * sizeof *pool->by_address);
         pool->n--;

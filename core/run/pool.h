@@ -11,7 +11,9 @@
  * ever recycled. A buffer's generation counts how often it was given out; the pool's generation counts the
  * buffers it ever made, so it tells whoever captured addresses that there are others now.
  *
- * Making buffers is the only thing that can fail; the newest ones can be unmade (a mapping that failed). Which buffers
+ * Making buffers is the only thing that can fail; the newest ones can be unmade (a mapping that failed). On a backend that
+ * fails late a buffer for which there was no room is made all the same, at an address where nothing is: psc_pool_present
+ * says so, with the numbers, to whoever wants to use it, and each mapping that uses it asks for memory again. Which buffers
  * a graph holds is decided by the mapping (core/run/mapping.h) as a whole: everything idle, then taken anew.
  * Cost: take O(1) amortised a mapping, locate O(log buffers).
  */
@@ -42,6 +44,7 @@ struct psc_pool_buffer {
 };
 struct psc_pool_figures {
     uint32_t buffers, idle, regions, staging;
+    uint32_t missing;         /* of all these: without memory */
     uint64_t pool_bytes;      /* of the recyclable buffers; the budget counts staging_bytes beside them */
     uint64_t live_bytes, peak_live_bytes; /* held when the current graph's walk has ended; most ever held in a walk */
     uint64_t region_bytes, staging_bytes, weight_bytes;
@@ -58,6 +61,7 @@ struct psc_slot {
     uint32_t tenants;         /* of the walk, when it has come so far */
     bool idle;                /* nobody holds it when the current walk has ended */
     bool owned;               /* b.at is what alloc gave */
+    bool missing;             /* alloc gave nothing: b.at is nowhere */
 };
 struct psc_size_list { uint64_t bytes; uint32_t first, last, cursor; uint32_t stamp; };
 
@@ -93,6 +97,10 @@ enum psc_status psc_pool_afford(const struct psc_pool *pool, uint64_t more, uint
 /* Makes a buffer; bytes > 0. name NULL: "b" and the id. room: bytes really allocated when that is more. */
 enum psc_status psc_pool_make(struct psc_pool *pool, uint64_t bytes, uint64_t room, enum psc_role role, const char *name,
                               uint32_t *ret_id, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Asks for the memory of a buffer that is missing; that there is none still is no error. */
+enum psc_status psc_pool_revive(struct psc_pool *pool, uint32_t id, struct psc_error *reterr) PSC_MUST_CHECK;
+/* PSC_ERR_NOMEM, with the buffer, the bytes that it wants and those that the device has, when there is no memory at `at`. */
+enum psc_status psc_pool_present(const struct psc_pool *pool, psc_address at, struct psc_error *reterr) PSC_MUST_CHECK;
 /* A buffer in the room of another (fault l15: rows run over into what lies behind). */
 enum psc_status psc_pool_make_inside(struct psc_pool *pool, uint32_t owner, uint64_t offset, uint64_t bytes,
                                      enum psc_role role, const char *name, uint32_t *ret_id,

@@ -76,7 +76,9 @@ enum psc_status psc_schedule_check_inputs(struct psc_session *s, struct psc_erro
                             "was mapped", node->name ? node->name : "", (unsigned long long)node->id,
                             (unsigned long long)node->elements);
         if (input->recycle) {
-            enum psc_status status = psc_pool_recycle_now(pool, input->recycle, input->recycle_bytes, reterr);
+            enum psc_status status = psc_pool_present(pool, home->at, reterr);
+            if (!status)
+                status = psc_pool_recycle_now(pool, input->recycle, input->recycle_bytes, reterr);
             if (status)
                 return status;
             input->recycle = 0;
@@ -95,11 +97,21 @@ static void move_home(struct run *r, const struct psc_transfer *t)
             r->program->jobs[k].out_pool = t->to_pool;
 }
 
+/* Both ends of a copy have memory. */
+static enum psc_status ends_are_there(const struct run *r, uint32_t transfer, struct psc_error *reterr)
+{
+    const struct psc_transfer *t = &r->program->transfers[transfer];
+    enum psc_status status = psc_pool_present(&r->s->pools[t->from_pool], t->from, reterr);
+    return status ? status : psc_pool_present(&r->s->pools[t->to_pool], t->to, reterr);
+}
+
 static enum psc_status enqueue_copies(struct run *r, const struct psc_stretch *stretch, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
     for (uint32_t k = stretch->transfer_at; !status && k < stretch->transfer_at + stretch->transfer_n; k++) {
-        status = psc_copy_enqueue(&r->copying, k, reterr);
+        status = ends_are_there(r, k, reterr);
+        if (!status)
+            status = psc_copy_enqueue(&r->copying, k, reterr);
         if (status)
             return copy_failed(r, k, status, reterr);
         psc_launch_enqueued(&r->launch, k);
@@ -127,6 +139,27 @@ static enum psc_status misplaced(const struct run *r, const struct psc_job *job,
                     r->s->pools[job->pool].api->name);
 }
 
+/* All that a kernel is given has memory. */
+static enum psc_status is_there(const struct run *r, const struct psc_job *job, struct psc_error *reterr)
+{
+    const struct psc_pool *pool = &r->s->pools[job->pool], *out = &r->s->pools[job->out_pool];
+    const struct psc_call *call = &job->call;
+    enum psc_status status = PSC_OK;
+    if (!r->program->lacks || (job->kind != PSC_JOB_CALL && job->kind != PSC_JOB_MOVE))
+        return PSC_OK;
+    for (uint32_t k = 0; !status && k < call->in_n; k++)
+        status = psc_pool_present(pool, call->in[k].at, reterr);
+    if (!status)
+        status = psc_pool_present(out, call->out.at, reterr);
+    if (!status)
+        status = psc_pool_present(pool, call->kv.k, reterr);
+    if (!status)
+        status = psc_pool_present(pool, call->kv.v, reterr);
+    if (!status)
+        status = psc_pool_present(pool, job->recycle, reterr);
+    return status ? status : psc_pool_present(pool, job->move_from, reterr);
+}
+
 static enum psc_status run_job(struct run *r, const struct psc_job *job, unsigned how, bool waits, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
@@ -137,7 +170,9 @@ static enum psc_status run_job(struct run *r, const struct psc_job *job, unsigne
     psc_launch_look(&r->launch, job->node);
     if (job->out_pool != job->pool && (job->kind == PSC_JOB_CALL || job->kind == PSC_JOB_MOVE))
         return misplaced(r, job, reterr);
-    status = psc_launch_job(&r->launch, job, how, reterr);
+    status = is_there(r, job, reterr);
+    if (!status)
+        status = psc_launch_job(&r->launch, job, how, reterr);
     return status ? job_failed(r, job, status, reterr) : PSC_OK;
 }
 

@@ -139,6 +139,11 @@ static enum psc_status bind_layer(struct psc_session *s, const struct psc_mapped
         at = (uint32_t)s->region_n - 1;
     }
     there = &s->regions[at];
+    status = psc_pool_revive(&s->pools[there->pool], there->k, reterr);
+    if (!status)
+        status = psc_pool_revive(&s->pools[there->pool], there->v, reterr);
+    if (status)
+        return status;
     if (!same(there, &region) && !(psc_session_fault(s, PSC_RUN_L13) && there->pool == region.pool))
         return differs(s, node, there, &region, reterr);
     ids[plan->region_k[layer]] = there->k;
@@ -197,7 +202,7 @@ static enum psc_status find_rows(const struct psc_session *s, int32_t layer, uns
     *ret_pool = &s->pools[region->pool];
     *ret_at = (*ret_pool)->slots[slot ? region->v : region->k].b.at + lo * region->row_bytes;
     *ret_bytes = (hi - lo) * region->row_bytes;
-    return PSC_OK;
+    return psc_pool_present(*ret_pool, *ret_at, reterr);
 }
 
 enum psc_status psc_session_read_rows(struct psc_session *s, int32_t layer, unsigned slot, uint32_t lo, uint32_t hi, void *to,

@@ -66,7 +66,11 @@ static enum psc_status load_weight(struct psc_session *s, struct psc_pool *pool,
         if (!part->data)
             return psc_fail(reterr, PSC_ERR_USAGE, "node %llu (%s) needs the weight '%s', of which the model has the shape only",
                             (unsigned long long)node->id, node->op_name, name);
-        status = psc_pool_weight(pool, part, &ret->at[k], reterr);
+        struct psc_error why;
+        status = psc_pool_weight(pool, part, &ret->at[k], &why);
+        if (status)
+            return psc_fail(reterr, status, "node %llu (%s) needs the weight '%s' on %s: %s", (unsigned long long)node->id,
+                            node->op_name, name, pool->api->name, why.text);
     }
     return status;
 }

@@ -106,6 +106,15 @@ static enum psc_status build_new(struct psc_session *s, const struct psc_graph_k
     return PSC_OK;
 }
 
+/* Some buffer does: the current graph is mapped anew, too, so that it is asked for again. */
+static bool lacks_memory(const struct psc_session *s)
+{
+    for (uint32_t k = 0; k < s->api_n; k++)
+        if (s->pools[k].figures.missing)
+            return true;
+    return false;
+}
+
 enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_key *key, psc_graph_build_fn build, void *ctx,
                                 struct psc_error *reterr)
 {
@@ -113,7 +122,7 @@ enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_ke
     enum psc_status status = psc_schedule_settle(s, reterr);
     if (status)
         return status;
-    if (at != PSC_NONE && s->cache.graphs[at] == s->current) {
+    if (at != PSC_NONE && s->cache.graphs[at] == s->current && !lacks_memory(s)) {
         s->counters.reuses++;
         return PSC_OK;
     }
@@ -184,13 +193,22 @@ static enum psc_status wrong_length(const struct psc_node_info *node, uint64_t n
     return PSC_ERR_USAGE;
 }
 
+static enum psc_status has_memory(const struct psc_session *s, psc_node i, struct psc_error *reterr)
+{
+    const struct psc_node_info *node = &s->current->graph->nodes[i];
+    const struct psc_home *home = &s->current->program->homes[i];
+    struct psc_error why;
+    enum psc_status status = psc_pool_present(&s->pools[home->pool], home->at, &why);
+    return status ? psc_fail(reterr, status, "node %llu (%s): %s", (unsigned long long)node->id, node->op_name, why.text) : PSC_OK;
+}
+
 static enum psc_status write_input(struct psc_session *s, struct psc_filled_input *input, const void *words,
                                    struct psc_error *reterr)
 {
     const struct psc_home *home = &s->current->program->homes[input->node];
     struct psc_pool *pool = &s->pools[home->pool];
-    enum psc_status status = PSC_OK;
-    if (input->recycle)
+    enum psc_status status = has_memory(s, input->node, reterr);
+    if (!status && input->recycle)
         status = psc_pool_recycle_now(pool, input->recycle, input->recycle_bytes, reterr);
     if (status)
         return status;
@@ -286,7 +304,8 @@ enum psc_status psc_session_read(struct psc_session *s, psc_node node, void *wor
                         info->op_name);
     if (s->arena && !psc_op_info(s->current->graph->nodes[info->root].op)->is_kv)
         return read_on_arena(s, node, words, reterr);
-    return s->pools[home->pool].api->read(s->pools[home->pool].backend, home->at, words, info->bytes, reterr);
+    enum psc_status status = has_memory(s, node, reterr);
+    return status ? status : s->pools[home->pool].api->read(s->pools[home->pool].backend, home->at, words, info->bytes, reterr);
 }
 
 /* ---- what is there ------------------------------------------------------------------------------------------------------ */

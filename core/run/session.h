@@ -78,7 +78,8 @@ enum psc_status psc_session_new(const struct psc_backend_api *const *apis, uint3
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_session_free(struct psc_session *s); /* NULL is fine */
 
-/* Makes the graph of the key current and mapped. A graph that is current already stays as it is, inputs included; any other
+/* Makes the graph of the key current and mapped. A graph that is current already stays as it is, inputs included, unless some
+ * buffer has no memory (psc_backend_api.fails_late: then whatever uses such a buffer fails, and says so); any other
  * must be filled anew. On failure the cache, the mapping and the current graph are as before; only in `upstream` mode (and
  * with fault h6) a cached graph that could not be mapped again is dropped. build may be NULL when the key is known
  * to be cached. */
