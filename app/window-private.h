@@ -42,7 +42,7 @@ struct _PscWindow {
     GMenu *recent_menu;
     guint play;          /* timer, 0 when paused */
     PscRoom room;        /* of the context bar */
-    gboolean narrow, low, lists_hidden_by_width, syncing, kv_reading;
+    gboolean narrow, low, fitting, lists_hidden_by_width, syncing, kv_reading;
 };
 
 /* What is drawn in the centre now: the timeline, the KV view or the panel. */

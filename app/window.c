@@ -239,6 +239,7 @@ static gboolean fit_cb(gpointer data)
 {
     PscWindow *self = data;
     gboolean narrow = self->narrow;
+    self->fitting = FALSE;
     if (narrow && gtk_widget_get_visible(self->lists)) {
         gtk_widget_set_visible(self->lists, FALSE);
         self->lists_hidden_by_width = TRUE;
@@ -267,7 +268,8 @@ static void psc_window_measure(GtkWidget *widget, GtkOrientation orientation, in
 {
     GTK_WIDGET_CLASS(psc_window_parent_class)
         ->measure(widget, orientation, for_size, minimum, natural, minimum_baseline, natural_baseline);
-    if (orientation == GTK_ORIENTATION_HORIZONTAL && !PSC_WINDOW(widget)->narrow)
+    PscWindow *self = PSC_WINDOW(widget);
+    if (orientation == GTK_ORIENTATION_HORIZONTAL && (!self->narrow || self->fitting))
         *minimum = MIN(*minimum, LEAST);
 }
 
@@ -279,6 +281,7 @@ static void psc_window_size_allocate(GtkWidget *widget, int width, int height, i
     if (narrow != self->narrow || low != self->low || room != self->room) {
         self->narrow = narrow;
         self->low = low;
+        self->fitting = TRUE;
         self->room = room;
         g_idle_add_full(G_PRIORITY_HIGH_IDLE, fit_cb, g_object_ref(self), g_object_unref);
     }
@@ -460,7 +463,7 @@ static GtkWidget *tool_row_new(PscWindow *self)
 static GtkWidget *document_page_new(PscWindow *self)
 {
     self->lists = psc_list_pane_new(self->ws);
-    gtk_widget_set_size_request(self->lists, 240, -1);
+    gtk_widget_set_size_request(self->lists, 256, -1);
     self->timeline = psc_timeline_new(self->ws);
     self->drawer = psc_drawer_new(self->ws);
     self->inspector = psc_inspector_new(self->ws);

@@ -90,9 +90,9 @@ static uint32_t selected(PscWorkspace *ws)
 
 static const PscColumn columns[] = {
     {.title = "buffer", .expand = TRUE, .names_row = TRUE, .text = name_text},
-    {.title = "role", .width = 70, .text = role_text, .compare = role_compare},
+    {.title = "role", .width = 70, .spare = TRUE, .text = role_text, .compare = role_compare},
     {.title = "bytes", .width = 104, .text = bytes_text, .compare = bytes_compare, .bar = bytes_bar},
-    {.title = "tenants", .width = 60, .right = TRUE, .text = tenants_text, .compare = tenants_compare},
+    {.title = "tenants", .width = 60, .right = TRUE, .spare = TRUE, .text = tenants_text, .compare = tenants_compare},
     {.title = "\xe2\x9a\xa0", .width = 30, .text = flags_text, .compare = flags_compare, .style = flags_style},
 };
 const PscTableKind psc_buffers_table = {

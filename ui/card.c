@@ -7,6 +7,7 @@
 
 #define KEY_WIDTH 78
 #define NARROWEST 9 /* letters */
+#define LINK_LEAST 12
 
 void psc_card_begin(PscCard *card, PscWorkspace *ws, GtkWidget *box)
 {
@@ -111,9 +112,10 @@ static void attach_link(PscCard *card, const char *key, const char *text, uint32
     GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
     GtkWidget *button = gtk_button_new();
     GtkWidget *label = label_new(text, NULL);
-    gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+    gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_MIDDLE);
     gtk_label_set_wrap(GTK_LABEL(label), FALSE);
-    gtk_label_set_width_chars(GTK_LABEL(label), -1);
+    gtk_label_set_width_chars(GTK_LABEL(label), (int)MIN(g_utf8_strlen(text, -1), LINK_LEAST)); /* the words after it wrap */
+    gtk_widget_set_tooltip_text(button, text);
     gtk_button_set_child(GTK_BUTTON(button), label);
     gtk_widget_add_css_class(button, "psc-link");
     gtk_widget_set_valign(button, GTK_ALIGN_START);

@@ -95,12 +95,12 @@ static uint32_t problem_selected(PscWorkspace *ws)
 }
 
 static const PscColumn problem_columns[] = {
-    {.title = "kind", .width = 170, .names_row = TRUE, .text = kind_text, .compare = kind_compare, .style = kind_style},
-    {.title = "victim", .width = 130, .text = victim_text},
-    {.title = "writer", .width = 130, .text = writer_text},
-    {.title = "doomed read", .width = 130, .text = reader_text},
+    {.title = "kind", .width = 160, .names_row = TRUE, .text = kind_text, .compare = kind_compare, .style = kind_style},
+    {.title = "victim", .width = 118, .text = victim_text},
+    {.title = "writer", .width = 118, .text = writer_text},
+    {.title = "doomed read", .width = 118, .text = reader_text},
     {.title = "bytes", .expand = TRUE, .text = problem_bytes_text},
-    {.title = "confidence", .width = 90, .text = confidence_text},
+    {.title = "confidence", .width = 82, .text = confidence_text},
 };
 const PscTableKind psc_problems_table = {
     .label = "Problems", .columns = problem_columns, .column_n = G_N_ELEMENTS(problem_columns), .count = problems_n,
@@ -233,8 +233,8 @@ static const PscColumn record_columns[] = {
     {.title = "because", .width = 130, .text = certain_text},
     {.title = "min", .width = 72, .right = TRUE, .text = min_text, .compare = min_compare},
     {.title = "max", .width = 72, .right = TRUE, .text = max_text, .compare = max_compare},
-    {.title = "mean", .width = 80, .right = TRUE, .text = mean_text, .compare = mean_compare},
-    {.title = "|mean|", .width = 72, .right = TRUE, .text = absmean_text, .compare = absmean_compare},
+    {.title = "mean", .width = 80, .right = TRUE, .spare = TRUE, .text = mean_text, .compare = mean_compare},
+    {.title = "|mean|", .width = 72, .right = TRUE, .spare = TRUE, .text = absmean_text, .compare = absmean_compare},
 };
 const PscTableKind psc_records_table = {
     .label = "Recorded values", .columns = record_columns, .column_n = G_N_ELEMENTS(record_columns),

@@ -83,7 +83,8 @@ static void update_titles(PscDrawer *self)
         gtk_widget_set_visible(button, !tabs[i].useful || tabs[i].useful(self->ws));
         char *title = i < 3 ? g_strdup_printf("%s  %u", tabs[i].title, tabs[i].kind->count(self->ws))
                             : g_strdup(tabs[i].title);
-        gtk_button_set_label(GTK_BUTTON(button), title);
+        gtk_label_set_text(GTK_LABEL(gtk_button_get_child(GTK_BUTTON(button))), title);
+        psc_ui_name(button, title);
         if (i == 0 && tabs[0].kind->count(self->ws))
             gtk_widget_add_css_class(button, "clobber");
         else
@@ -208,7 +209,11 @@ static void add_tab(PscDrawer *self, guint i, GtkWidget *bar)
     gtk_stack_add_named(GTK_STACK(self->pages[i]), self->tables[i], "table");
     gtk_stack_add_named(GTK_STACK(self->pages[i]), empty, "empty");
     gtk_stack_add_named(GTK_STACK(self->stack), self->pages[i], tabs[i].name);
-    self->buttons[i] = gtk_toggle_button_new_with_label(tabs[i].title);
+    GtkWidget *title = gtk_label_new(tabs[i].title); /* may be cut: the window must not be as wide as all of them */
+    gtk_label_set_ellipsize(GTK_LABEL(title), PANGO_ELLIPSIZE_END);
+    self->buttons[i] = gtk_toggle_button_new();
+    gtk_button_set_child(GTK_BUTTON(self->buttons[i]), title);
+    gtk_widget_set_tooltip_text(self->buttons[i], tabs[i].title);
     gtk_widget_add_css_class(self->buttons[i], "flat");
     gtk_box_append(GTK_BOX(bar), self->buttons[i]);
     g_signal_connect(self->buttons[i], "toggled", G_CALLBACK(button_cb), self);

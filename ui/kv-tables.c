@@ -126,8 +126,8 @@ static uint32_t step_selected(PscWorkspace *ws)
 static const PscColumn step_columns[] = {
     {.title = "step", .width = 74, .names_row = TRUE, .text = step_text, .style = step_style},
     {.title = "rows", .width = 44, .right = TRUE, .text = rows_text, .compare = by_rows, .style = step_style},
-    {.title = "new", .width = 40, .right = TRUE, .text = new_text, .compare = by_new, .style = step_style},
-    {.title = "window", .width = 62, .right = TRUE, .text = window_text, .style = window_style},
+    {.title = "new", .width = 40, .right = TRUE, .spare = TRUE, .text = new_text, .compare = by_new, .style = step_style},
+    {.title = "window", .width = 62, .right = TRUE, .spare = TRUE, .text = window_text, .style = window_style},
     {.title = "token", .width = 64, .expand = TRUE, .text = token_text, .style = step_style},
 };
 const PscTableKind psc_passes_table = {

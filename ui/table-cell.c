@@ -54,6 +54,22 @@ static void psc_table_cell_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_widget_snapshot_child(widget, self->text, snapshot);
 }
 
+/* The whole text, where the column shows only part of it. */
+static gboolean psc_table_cell_query_tooltip(GtkWidget *widget, int x G_GNUC_UNUSED, int y G_GNUC_UNUSED,
+                                             gboolean keyboard G_GNUC_UNUSED, GtkTooltip *tooltip)
+{
+    PscTableCell *self = PSC_TABLE_CELL(widget);
+    const char *text = gtk_inscription_get_text(GTK_INSCRIPTION(self->text));
+    int needs;
+    PangoLayout *layout = gtk_widget_create_pango_layout(self->text, text);
+    pango_layout_get_pixel_size(layout, &needs, NULL);
+    g_object_unref(layout);
+    if (needs <= gtk_widget_get_width(self->text))
+        return FALSE;
+    gtk_tooltip_set_text(tooltip, text);
+    return TRUE;
+}
+
 static void psc_table_cell_dispose(GObject *object)
 {
     g_clear_pointer(&PSC_TABLE_CELL(object)->text, gtk_widget_unparent);
@@ -67,6 +83,7 @@ static void psc_table_cell_class_init(PscTableCellClass *class)
     widget_class->measure = psc_table_cell_measure;
     widget_class->size_allocate = psc_table_cell_size_allocate;
     widget_class->snapshot = psc_table_cell_snapshot;
+    widget_class->query_tooltip = psc_table_cell_query_tooltip;
     gtk_widget_class_set_css_name(widget_class, "tablecell");
     gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_LABEL);
 }
@@ -76,18 +93,20 @@ static void psc_table_cell_init(PscTableCell *self)
     self->part = -1;
     /* The cell itself is the label: one accessible a cell, not two. */
     self->text = g_object_new(GTK_TYPE_INSCRIPTION, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
-    gtk_inscription_set_text_overflow(GTK_INSCRIPTION(self->text), GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
     gtk_inscription_set_min_chars(GTK_INSCRIPTION(self->text), 1); /* the column says how wide it is */
     gtk_inscription_set_nat_chars(GTK_INSCRIPTION(self->text), 3);
     gtk_inscription_set_min_lines(GTK_INSCRIPTION(self->text), 1);
     gtk_widget_set_parent(self->text, GTK_WIDGET(self));
+    gtk_widget_set_has_tooltip(GTK_WIDGET(self), TRUE);
 }
 
-GtkWidget *psc_table_cell_new(gboolean has_bar, gboolean right)
+GtkWidget *psc_table_cell_new(gboolean has_bar, gboolean right, gboolean middle)
 {
     PscTableCell *self = g_object_new(PSC_TYPE_TABLE_CELL, NULL);
     self->has_bar = has_bar;
     gtk_inscription_set_xalign(GTK_INSCRIPTION(self->text), right ? 1 : 0);
+    gtk_inscription_set_text_overflow(GTK_INSCRIPTION(self->text), middle ? GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_MIDDLE
+                                                                          : GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
     return GTK_WIDGET(self);
 }
 

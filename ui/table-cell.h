@@ -7,7 +7,8 @@
 #define PSC_TYPE_TABLE_CELL (psc_table_cell_get_type())
 G_DECLARE_FINAL_TYPE(PscTableCell, psc_table_cell, PSC, TABLE_CELL, GtkWidget)
 
-GtkWidget *psc_table_cell_new(gboolean has_bar, gboolean right);
+/* Text is cut at its end, with `middle` in the middle; what was cut is the tooltip. */
+GtkWidget *psc_table_cell_new(gboolean has_bar, gboolean right, gboolean middle);
 /* part < 0: no bar; colour is an enum psc_colour; style may be NULL. */
 void psc_table_cell_set(PscTableCell *self, const char *text, double part, guint colour, const char *style);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define SCROLL_FRAMES 2
+#define COLUMNS_MOST 16
 #define CELL_PADDING 16
 #define DIGIT 8 /* px of a figure at 9 pt */
 
@@ -92,6 +93,8 @@ struct _PscTable {
     PscRows *rows;
     GtkSingleSelection *selection;
     GtkWidget *scroller, *view;
+    GtkColumnViewColumn *columns[COLUMNS_MOST]; /* of the kind; shown[i]: it stands in the view */
+    gboolean shown[COLUMNS_MOST];
     PscFilter *filter;
     GPtrArray *cells; /* bound GtkListItem, borrowed */
     PscRow *probe[2]; /* lets the view's sorter compare two rows without making an object for each */
@@ -99,6 +102,8 @@ struct _PscTable {
     gboolean selecting; /* the workspace follows the selection, which then stays where the person put it */
     guint scroll_tick;
     int scroll_frames; /* to wait before scrolling to the selected row */
+    int width;         /* that columns were last fitted to */
+    guint fit;         /* idle: columns to be shown or hidden for another width */
 };
 
 G_DEFINE_FINAL_TYPE(PscTable, psc_table, GTK_TYPE_WIDGET)
@@ -131,7 +136,7 @@ static void update_cell(PscTable *self, const PscColumn *column, GtkListItem *it
 static void setup_cb(GtkSignalListItemFactory *factory G_GNUC_UNUSED, GtkListItem *item, gpointer data)
 {
     struct cell_use *use = data;
-    gtk_list_item_set_child(item, psc_table_cell_new(use->column->bar != NULL, use->column->right));
+    gtk_list_item_set_child(item, psc_table_cell_new(use->column->bar != NULL, use->column->right, use->column->names_row));
     g_object_set_data(G_OBJECT(item), "column", (gpointer)use->column);
     g_ptr_array_add(use->table->cells, item);
 }
@@ -166,7 +171,8 @@ static void add_column(PscTable *self, const PscColumn *column)
     g_signal_connect(factory, "bind", G_CALLBACK(bind_cb), use);
     g_signal_connect(factory, "teardown", G_CALLBACK(teardown_cb), use);
     g_object_set_data_full(G_OBJECT(self), column->title, use, g_free);
-    GtkColumnViewColumn *view_column = gtk_column_view_column_new(column->title, factory);
+    guint at = (guint)(column - self->kind->columns);
+    GtkColumnViewColumn *view_column = self->columns[at] = gtk_column_view_column_new(column->title, factory);
     GtkSorter *sorter = GTK_SORTER(gtk_custom_sorter_new(compare_cb, use, NULL));
     gtk_column_view_column_set_sorter(view_column, sorter);
     gtk_column_view_column_set_resizable(view_column, TRUE);
@@ -174,8 +180,8 @@ static void add_column(PscTable *self, const PscColumn *column)
     if (column->width)
         gtk_column_view_column_set_fixed_width(view_column, column->width);
     gtk_column_view_append_column(GTK_COLUMN_VIEW(self->view), view_column);
+    self->shown[at] = TRUE;
     g_object_unref(sorter);
-    g_object_unref(view_column);
 }
 
 static int by_sorter(const void *a, const void *b, gpointer data)
@@ -195,14 +201,10 @@ static void fit_numbers(PscTable *self, uint32_t count)
     int digits = 1;
     for (uint32_t rest = count; rest >= 10; rest /= 10)
         digits++;
-    GListModel *columns = gtk_column_view_get_columns(GTK_COLUMN_VIEW(self->view));
-    for (guint i = 0; i < self->kind->column_n; i++) {
-        if (!self->kind->columns[i].counts)
-            continue;
-        GtkColumnViewColumn *column = g_list_model_get_item(columns, i);
-        gtk_column_view_column_set_fixed_width(column, MAX(self->kind->columns[i].width, CELL_PADDING + digits * DIGIT));
-        g_object_unref(column);
-    }
+    for (guint i = 0; i < self->kind->column_n; i++)
+        if (self->kind->columns[i].counts)
+            gtk_column_view_column_set_fixed_width(self->columns[i],
+                                                   MAX(self->kind->columns[i].width, CELL_PADDING + digits * DIGIT));
 }
 
 void psc_table_reload(PscTable *self)
@@ -278,9 +280,10 @@ void psc_table_show_selected(PscTable *self)
     self->syncing = TRUE;
     gtk_single_selection_set_selected(self->selection, place);
     self->syncing = FALSE;
+    if (place == GTK_INVALID_LIST_POSITION || self->scroll_tick) /* one under way goes to the last that was selected */
+        return;
     self->scroll_frames = SCROLL_FRAMES;
-    if (place != GTK_INVALID_LIST_POSITION && !self->scroll_tick)
-        self->scroll_tick = gtk_widget_add_tick_callback(self->view, scroll_cb, self, NULL);
+    self->scroll_tick = gtk_widget_add_tick_callback(self->view, scroll_cb, self, NULL);
 }
 
 void psc_table_set_filter(PscTable *self, const char *text)
@@ -322,13 +325,60 @@ static void activate_cb(PscTable *self, guint place)
         self->kind->select(self->ws, self->rows->order[place]);
 }
 
+/* ---- width -------------------------------------------------------------------------------- */
+
+/* Spare columns go, the last one first, until every column that expands has its least width. */
+static gboolean fit_columns_cb(gpointer data)
+{
+    PscTable *self = data;
+    const PscColumn *columns = self->kind->columns;
+    gboolean fits[COLUMNS_MOST];
+    int room = self->width, widths[COLUMNS_MOST];
+    self->fit = 0;
+    for (guint i = 0; i < self->kind->column_n; i++) {
+        widths[i] = columns[i].expand ? PSC_COLUMN_LEAST : gtk_column_view_column_get_fixed_width(self->columns[i]);
+        room -= widths[i];
+    }
+    for (guint i = self->kind->column_n; i-- > 0;) {
+        fits[i] = !columns[i].spare || room >= 0;
+        room += fits[i] ? 0 : widths[i];
+    }
+    for (guint i = 0, at = 0; i < self->kind->column_n; i++) { /* one that is only invisible keeps its room */
+        if (fits[i] && !self->shown[i])
+            gtk_column_view_insert_column(GTK_COLUMN_VIEW(self->view), at, self->columns[i]);
+        else if (!fits[i] && self->shown[i])
+            gtk_column_view_remove_column(GTK_COLUMN_VIEW(self->view), self->columns[i]);
+        self->shown[i] = fits[i];
+        at += fits[i];
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void psc_table_measure(GtkWidget *widget, GtkOrientation orientation, int size, int *min, int *natural, int *min_base,
+                              int *natural_base)
+{
+    gtk_widget_measure(PSC_TABLE(widget)->scroller, orientation, size, min, natural, min_base, natural_base);
+}
+
+static void psc_table_size_allocate(GtkWidget *widget, int width, int height, int baseline)
+{
+    PscTable *self = PSC_TABLE(widget);
+    if (width != self->width && !self->fit)
+        self->fit = g_idle_add_full(G_PRIORITY_HIGH_IDLE, fit_columns_cb, self, NULL);
+    self->width = width;
+    gtk_widget_size_allocate(self->scroller, &(GtkAllocation){0, 0, width, height}, baseline);
+}
+
 static void psc_table_dispose(GObject *object)
 {
     PscTable *self = PSC_TABLE(object);
+    g_clear_handle_id(&self->fit, g_source_remove);
     if (self->scroll_tick)
         gtk_widget_remove_tick_callback(self->view, self->scroll_tick);
     self->scroll_tick = 0;
     g_clear_pointer(&self->scroller, gtk_widget_unparent);
+    for (guint i = 0; i < COLUMNS_MOST; i++)
+        g_clear_object(&self->columns[i]);
     g_clear_pointer(&self->cells, g_ptr_array_unref);
     g_clear_object(&self->rows);
     g_clear_object(&self->selection);
@@ -342,7 +392,8 @@ static void psc_table_dispose(GObject *object)
 static void psc_table_class_init(PscTableClass *class)
 {
     G_OBJECT_CLASS(class)->dispose = psc_table_dispose;
-    gtk_widget_class_set_layout_manager_type(GTK_WIDGET_CLASS(class), GTK_TYPE_BIN_LAYOUT);
+    GTK_WIDGET_CLASS(class)->measure = psc_table_measure;
+    GTK_WIDGET_CLASS(class)->size_allocate = psc_table_size_allocate;
     gtk_widget_class_set_css_name(GTK_WIDGET_CLASS(class), "psctable");
     gtk_widget_class_set_accessible_role(GTK_WIDGET_CLASS(class), GTK_ACCESSIBLE_ROLE_GROUP);
 }
@@ -360,6 +411,7 @@ GtkWidget *psc_table_new(PscWorkspace *ws, const PscTableKind *kind)
     PscTable *self = g_object_new(PSC_TYPE_TABLE, NULL);
     self->ws = g_object_ref(ws);
     self->kind = kind;
+    g_assert(kind->column_n <= COLUMNS_MOST);
     self->selection = gtk_single_selection_new(G_LIST_MODEL(g_object_ref(self->rows)));
     gtk_single_selection_set_autoselect(self->selection, FALSE);
     gtk_single_selection_set_can_unselect(self->selection, TRUE);

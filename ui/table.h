@@ -9,7 +9,7 @@
  * Rows are numbers 0 .. count - 1 of the workspace; an object exists only for rows on the screen, so a
  * million rows cost four bytes each. A click on a header sorts, a second one turns the order round.
  * Selecting a row calls `select`, Enter or a double click `activate`; `selected` says which row the
- * workspace has selected. psc_table_reload after the rows changed, psc_table_refresh after their contents.
+ * workspace has selected. Text that its column cuts stands in the tooltip. psc_table_reload after the rows changed, psc_table_refresh after their contents.
  */
 #ifndef PSC_UI_TABLE_H
 #define PSC_UI_TABLE_H
@@ -20,12 +20,15 @@
 
 #include <gtk/gtk.h>
 
+#define PSC_COLUMN_LEAST 84 /* px */
+
 typedef struct {
     const char *title;
     int width;
     gboolean expand, right;
     gboolean counts;    /* its text is a row number: as wide as the number of rows needs, width at least */
-    gboolean names_row; /* its text is the accessible name of the row */
+    gboolean names_row; /* its text is the accessible name of the row; cut in the middle: numbers stand at both ends */
+    gboolean spare;     /* not shown where a column that expands would have less than PSC_COLUMN_LEAST; the last one goes first */
     void (*text)(PscWorkspace *ws, uint32_t row, struct psc_text *out);
     int (*compare)(PscWorkspace *ws, uint32_t a, uint32_t b); /* NULL: by row number */
     double (*bar)(PscWorkspace *ws, uint32_t row, guint *ret_colour); /* part of a full bar, < 0 none; enum psc_colour */

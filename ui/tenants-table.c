@@ -94,7 +94,7 @@ static const PscColumn columns[] = {
     {.title = "ops", .width = 66, .text = span_text},
     {.title = "tenant", .expand = TRUE, .names_row = TRUE, .text = value_text},
     {.title = "\xe2\x8a\x98", .width = 26, .text = mark_text, .style = mark_style},
-    {.title = "recorded", .width = 128, .text = statistics_text},
+    {.title = "recorded", .width = 146, .spare = TRUE, .text = statistics_text},
 };
 const PscTableKind psc_tenants_table = {
     .label = "Tenants of the buffer in order", .columns = columns, .column_n = G_N_ELEMENTS(columns), .count = count,

@@ -109,6 +109,48 @@ def the_window_gets_down_to_1000_by_640_with_one_request_from_any_page():
 
 
 @suite.journey
+def the_lists_fit_into_a_window_of_1000_px():
+    for path in (METAL, TAKEOVER, recorded('kv.json')):
+        with window(path, size=(1000, 640)) as w:
+            w.get('push button', 'Map')
+            expect('before', w.size(), (1000, 640))
+            w.keys('F9')
+            wait('the filter', lambda: w.find('entry', 'Filter of the lists'))
+            expect(f'the size with {os.path.basename(path)}', w.size(), (1000, 640))
+
+
+def in_sight(w, table, row):
+    """Whether the row of this name stands inside its table."""
+    box = table.queryComponent().getExtents(pyatspi.WINDOW_COORDS)
+    for node in walk(table, True):
+        if node.name != row or node.getRoleName() not in ('table row', 'list item'):
+            continue
+        one = node.queryComponent().getExtents(pyatspi.WINDOW_COORDS)
+        if one.height and one.y >= box.y and one.y + one.height <= box.y + box.height:
+            return True
+    return False
+
+
+@suite.journey
+def the_selected_row_of_a_list_comes_into_sight_wherever_the_cursor_goes():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('End')
+        w.at('#439 ')
+        table = wait('the ops', lambda: w.find('tree table', 'Ops') or w.find('table', 'Ops'))
+        wait('logits in sight', lambda: in_sight(w, table, 'logits'))
+        w.keys('Home', 'Right', 'Right')
+        w.at('#1 ')
+        wait('positions in sight', lambda: in_sight(w, table, 'positions'))
+        w.press('push button', contains='Recorded values')
+        w.keys('g')
+        w.type('437')
+        w.keys('Return')
+        records = w.get('tree table', 'Recorded values')
+        wait('the record in sight', lambda: in_sight(w, records, '#437 add'))
+
+
+@suite.journey
 def going_to_an_op_by_number_and_name_selects_it():
     with window(METAL) as w:
         w.at('Before the first op')
