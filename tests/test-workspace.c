@@ -288,13 +288,13 @@ static void test_expression(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
     char *words[9] = {NULL};
     PscStudy *study = psc_workspace_study(f->ws);
     g_assert_cmpint(psc_workspace_y_mode(f->ws), ==, PSC_VIEW_PANEL);
-    g_assert_nonnull(study->tale);
+    g_assert_nonnull(study->inside->tale);
     for (int i = 0; i < 18; i++) {
         struct psc_candela_view *v;
         struct psc_text text = {0};
         int at = i < 9 ? i : 17 - i;
         psc_workspace_step_to(f->ws, at);
-        g_assert_cmpint(psc_candela_view_at(&arena, study->tale, psc_workspace_cursor(f->ws), &v, NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_candela_view_at(&arena, study->inside->tale, psc_workspace_cursor(f->ws), &v, NULL), ==, PSC_OK);
         psc_explain_candela_view(&text, v);
         if (i >= 9)
             g_assert_cmpstr(psc_text_str(&text), ==, words[at]);
@@ -307,15 +307,15 @@ static void test_expression(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
         g_free(words[i]);
     /* the same as a list */
     struct psc_text line = {0};
-    uint32_t at_k = psc_candela_line_of(study->tale, 3);
-    psc_explain_candela_line(&line, study->tale, at_k);
+    uint32_t at_k = psc_candela_line_of(study->inside->tale, 3);
+    psc_explain_candela_line(&line, study->inside->tale, at_k);
     g_assert_cmpstr(psc_text_str(&line), ==, "    3  k  refused  show the bytes of t: t is not packed yet, and packed bytes are asked for: "
                     "they must be copied.");
     psc_text_release(&line);
-    for (uint32_t i = 0, n = psc_candela_line_n(study->tale); i < n; i++) {
-        int32_t p = psc_candela_line_position(study->tale, i);
-        g_assert_cmpuint(psc_candela_line_of(study->tale, p), <=, i);
-        g_assert_cmpuint(psc_candela_line_of(study->tale, p + 1), >, i);
+    for (uint32_t i = 0, n = psc_candela_line_n(study->inside->tale); i < n; i++) {
+        int32_t p = psc_candela_line_position(study->inside->tale, i);
+        g_assert_cmpuint(psc_candela_line_of(study->inside->tale, p), <=, i);
+        g_assert_cmpuint(psc_candela_line_of(study->inside->tale, p + 1), >, i);
     }
     psc_arena_release(&arena);
 }
@@ -417,13 +417,13 @@ static void test_arenas(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
     PscStudy *study = psc_workspace_study(f->ws);
     uint32_t n, most = 0;
     g_assert_cmpint(psc_workspace_y_mode(f->ws), ==, PSC_VIEW_PANEL);
-    g_assert_nonnull(study->axis);
-    for (int32_t p = -1; p <= (int32_t)study->axis->position_n; p++) {
+    g_assert_nonnull(study->inside->axis);
+    for (int32_t p = -1; p <= (int32_t)study->inside->axis->position_n; p++) {
         struct psc_arena arena = {0};
         struct psc_arena_view *v;
         psc_workspace_step_to(f->ws, p);
         const uint32_t *list = psc_workspace_free_buffers(f->ws, &n);
-        g_assert_cmpint(psc_arena_view_at(&arena, study->axis, p, &v, NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_arena_view_at(&arena, study->inside->axis, p, &v, NULL), ==, PSC_OK);
         uint32_t at = 0;
         for (uint32_t k = 0; k < v->look.home_n; k++)
             for (uint32_t i = 0; i < v->homes[k].queue_n; i++)
