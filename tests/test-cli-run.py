@@ -1081,6 +1081,36 @@ def what_cannot_run_leaves_old_files_as_they_are():
         equal(run('run', '--preset', 'tiny-qwen2', '--tokens', '5,x', option, out).status, 2)
         with open(out, encoding='utf-8') as file:
             equal(file.read(), 'precious', option)
+    for refused in (('--budget', '1'), ('--n-ctx', '1'), ('--backend', 'nosuch')):  # a trace without a phase would not open
+        answer = run('run', '--preset', 'tiny-qwen2', '--tokens', '5,6', '--trace', out, *refused)
+        equal((answer.status, answer.err.count('\n')), (2, 1), answer.err)
+        with open(out, encoding='utf-8') as file:
+            equal(file.read(), 'precious', refused)
+
+
+@test
+def a_reader_that_goes_ends_the_run_and_leaves_files_that_open():
+    out, events = path('gone.json'), path('gone.events')
+    process = subprocess.Popen([CLI, 'run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '2000', '--ignore-stop', '--trace', out,
+                                '--events', events], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.read(1)
+    process.stdout.close()
+    err = process.stderr.read().decode()
+    equal((process.wait(timeout=120), err), (2, 'planscope-cli: stdout: Broken pipe\n'))
+    for file in (out, events):
+        steps = [p['steps'] for p in good('info', file, '--json').json['phases']]
+        check(steps[0] == 1 and steps[-1] < 1999, file, steps)
+
+
+@test
+def nothing_is_printed_into_a_file_where_there_is_no_stdout():
+    def close_both():
+        os.close(1)
+        os.close(2)
+    logits = path('closed.f32')
+    status = subprocess.run([CLI, 'run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '3', '--logits', logits],
+                            preexec_fn=close_both, close_fds=False).returncode
+    equal((status, os.path.getsize(logits)), (2, 3 * 512 * 4), 'the rows of three forwards, and the answer is lost')
 
 
 @test

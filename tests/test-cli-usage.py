@@ -252,6 +252,37 @@ def export_writes_to_stdout_and_leaves_no_half_file():
 
 
 @test
+def what_cannot_be_written_is_told_with_its_reason():
+    where = sample('samples/qwen2.5-0.5b-per-node.json')
+    formats = [('export', where, '--format', f, '-o', '-') for f in ('minfer-graph', 'minfer-trace', 'plan', 'csv', 'minimalloc')]
+    formats += [('export', '--preset', 'tiny-qwen2', '--format', 'gguf', '-o', '-')]
+    answers = [('info', where), ('plan', where), ('check', where), ('diff', where, '--to', 'naive'), ('--version',), ('plan', '--help'),
+               ('model', '--preset', 'tiny-qwen2'), ('play', sample('samples/arenas.json')), ('plan', '--expr', 'a + b')]
+    for args in formats + answers:
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([CLI, *args], stdout=full, stderr=subprocess.PIPE)
+        err = done.stderr.decode()
+        equal((done.returncode, err.count('\n')), (2, 1), f'{args} {err}')
+        check('stdout: ' in err and 'No space left on device' in err, args, err)
+
+
+@test
+def a_trace_is_exported_beside_nobody_s_file():
+    """What is not there yet has a name that no other file has, and what is no file is written, not replaced."""
+    save('precious', 'x.json.part')
+    good('export', METAL, '-o', path('x.json'), '--format', 'minfer-trace')
+    with open(path('x.json.part'), encoding='utf-8') as file:
+        equal(file.read(), 'precious')
+    os.mkfifo(path('pipe'))
+    with open(path('copy'), 'wb') as copy:
+        reader = subprocess.Popen(['cat', path('pipe')], stdout=copy)
+    good('export', METAL, '-o', path('pipe'), '--format', 'minfer-trace')
+    equal(reader.wait(timeout=60), 0)
+    with open(path('x.json'), 'rb') as a, open(path('copy'), 'rb') as b:
+        check(a.read() == b.read(), 'not the same bytes')
+
+
+@test
 def pictures_are_drawn_without_a_display():
     magic = {'png': b'\x89PNG', 'svg': b'<?xml', 'pdf': b'%PDF'}
     for view in ('rows', 'map', 'usage', 'kv', 'inside'):

@@ -1,12 +1,12 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/out.h"
 #include "app/model-write.h"
 #include "app/model.h"
 #include "core/base/mem.h"
 #include "traces/minimalloc.h"
 #include "traces/traces.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,14 +33,9 @@ static enum psc_status one_load(void *ctx, uint32_t phase, uint32_t step, struct
     return psc_doc_load_step(one->doc, one->phase + phase, step, arena, ret, reterr);
 }
 
-static bool write_piece(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n;
-}
-
 /* Plans that were asked for go into the file with the events that they predict (what the planner believed of the
  * order stands in these); else the file keeps what it brought. */
-static enum cli_exit write_trace(const struct cli_input *in, const struct cli_options *options, FILE *file)
+static enum cli_exit write_trace(const struct cli_input *in, const struct cli_options *options)
 {
     struct one_phase one = {in->doc, options->has_phase ? options->phase : 0};
     struct psc_doc doc = *in->doc;
@@ -66,8 +61,11 @@ static enum cli_exit write_trace(const struct cli_input *in, const struct cli_op
         }
     }
     struct psc_error error = {0};
-    if (!status && psc_trace_write(&doc, plans, stories, options->pretty, write_piece, file, &error))
-        status = cli_complain(options->out, &error);
+    struct cli_out out;
+    if (!status && !(status = cli_out_begin(&out, options->out))) {
+        enum psc_status wrote = psc_trace_write(&doc, plans, stories, options->pretty, cli_out_add, &out, &error);
+        status = cli_out_end(&out, wrote, &error);
+    }
     for (uint32_t p = 0; analyses && p < doc.phase_n; p++)
         psc_analysis_free(analyses[p]);
     psc_free(analyses);
@@ -146,43 +144,13 @@ static enum cli_exit make_text(const struct cli_input *in, const struct cli_opti
     return status;
 }
 
-static enum cli_exit cannot_write(const char *path)
+static enum cli_exit write_text(const char *path, const struct psc_text *text)
 {
-    struct psc_error error = {0};
-    (void)psc_fail(&error, PSC_ERR_IO, "cannot be written: %s", strerror(errno));
-    return cli_complain(path, &error);
-}
-
-/* A trace is streamed, so it needs a temporary file of its own beside the target. */
-static enum cli_exit export_trace(const struct cli_input *in, const struct cli_options *options)
-{
-    if (options->has_phase && options->phase >= in->doc->phase_n)
-        return cli_input_phase(in, options), CLI_BAD;
-    if (!strcmp(options->out, "-")) {
-        enum cli_exit status = write_trace(in, options, stdout);
-        return !status && fflush(stdout) ? cannot_write("stdout") : status;
-    }
-    struct psc_text temporary = {0};
-    psc_text_addf(&temporary, "%s.part", options->out);
-    if (temporary.failed) {
-        psc_text_release(&temporary);
-        return cli_complain_nomem();
-    }
-    enum cli_exit status;
-    FILE *file = fopen(temporary.s, "wb");
-    if (!file) {
-        status = cannot_write(options->out);
-    } else {
-        status = write_trace(in, options, file);
-        if (fclose(file) && !status)
-            status = cannot_write(options->out);
-        if (!status && rename(temporary.s, options->out))
-            status = cannot_write(options->out);
-        if (status)
-            remove(temporary.s);
-    }
-    psc_text_release(&temporary);
-    return status;
+    struct cli_out out;
+    enum cli_exit status = cli_out_begin(&out, path);
+    if (status)
+        return status;
+    return cli_out_end(&out, cli_out_add(&out, psc_text_str(text), text->n) ? PSC_OK : PSC_ERR_IO, NULL);
 }
 
 /* ---- a model ---------------------------------------------------------------------------------- */
@@ -204,15 +172,17 @@ static enum cli_exit export_model(const struct cli_options *options)
         what.progress = tell;
     if (status)
         return cli_complain(NULL, &error);
-    if (!strcmp(options->out, "-"))
-        status = app_model_write_to(&what, write_piece, stdout, &error);
+    struct cli_out out;
+    bool to_stdout = !strcmp(options->out, "-"); /* begins always */
+    if (to_stdout && !cli_out_begin(&out, options->out))
+        status = app_model_write_to(&what, cli_out_add, &out, &error);
     else
         status = app_model_write(&what, options->out, &error);
     if (terminal)
         fputs("\r\033[K", stderr);
-    if (status)
-        return cli_complain(options->out, &error);
-    return !strcmp(options->out, "-") && fflush(stdout) ? cannot_write("stdout") : CLI_CLEAN;
+    if (to_stdout)
+        return cli_out_end(&out, status, &error);
+    return status ? cli_complain(options->out, &error) : CLI_CLEAN;
 }
 
 enum cli_exit cli_export(struct cli_options *options)
@@ -221,23 +191,16 @@ enum cli_exit cli_export(struct cli_options *options)
         return export_model(options);
     struct cli_input in = {0};
     struct psc_text text = {0};
-    struct psc_error error = {0};
     bool trace = options->format == CLI_AS_TRACE;
     enum cli_exit status = cli_input_open(&in, options, trace);
     if (!status)
         cli_warn(in.doc);
+    if (!status && trace && options->has_phase && options->phase >= in.doc->phase_n)
+        status = cli_input_phase(&in, options) ? CLI_CLEAN : CLI_BAD;
     if (!status && trace)
-        status = export_trace(&in, options);
-    else if (!status)
-        status = make_text(&in, options, &text);
-    if (!status && !trace) {
-        if (!strcmp(options->out, "-"))
-            fwrite(psc_text_str(&text), 1, text.n, stdout);
-        else if (psc_file_write(options->out, psc_text_str(&text), text.n, &error))
-            status = cli_complain(options->out, &error);
-        if (!status && fflush(stdout))
-            status = cannot_write("stdout");
-    }
+        status = write_trace(&in, options);
+    else if (!status && !(status = make_text(&in, options, &text)))
+        status = write_text(options->out, &text);
     psc_text_release(&text);
     cli_input_close(&in);
     return status;

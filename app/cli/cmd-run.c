@@ -16,6 +16,7 @@
 #include "core/debug/explain.h"
 #include "traces/traces.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,6 +53,22 @@ static void interrupt(int number)
 {
     interrupted = 1;
     signal(number, SIG_DFL); /* a second one ends the program */
+}
+
+/* For the time of a run: Ctrl-C ends it, and nobody reading the text any longer does not end the program. */
+struct handlers { struct sigaction interrupt, pipe; };
+
+static void catch_signals(struct handlers *before)
+{
+    struct sigaction action = {.sa_handler = interrupt}, ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &action, &before->interrupt);
+    sigaction(SIGPIPE, &ignore, &before->pipe);
+}
+
+static void leave_signals(const struct handlers *before)
+{
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGPIPE, &before->pipe, NULL);
 }
 
 /* ---- while it runs -------------------------------------------------------------------------------- */
@@ -93,7 +110,7 @@ static bool cancelled_cb(void *ctx)
     return interrupted != 0;
 }
 
-/* On a terminal, nothing but text and its lines. */
+/* On a terminal, nothing but text and its lines. A reader that has gone (head) ends the run as Ctrl-C does. */
 static void print_text(const char *s, size_t n)
 {
     struct psc_text line = {0}, safe = {0};
@@ -111,7 +128,8 @@ static void print_text(const char *s, size_t n)
         fwrite(psc_text_str(&safe), 1, safe.n, stdout);
     else
         fwrite(s, 1, n, stdout);
-    fflush(stdout);
+    if (fflush(stdout) && errno == EPIPE)
+        interrupted = 1;
     psc_text_release(&safe);
     psc_text_release(&line);
 }
@@ -537,10 +555,10 @@ static enum cli_exit answer(struct running *r)
 static enum cli_exit execute(struct running *r)
 {
     struct psc_error error = {.byte = UINT64_MAX};
-    struct sigaction action = {.sa_handler = interrupt}, before;
+    struct handlers before;
     uint32_t api_n;
     const struct psc_backend_api *const *apis = psc_backend_known(&api_n);
-    sigaction(SIGINT, &action, &before);
+    catch_signals(&before);
     enum psc_status status = psc_run(apis, api_n, &r->request, &r->result, &error);
     clear_progress(r);
     enum cli_exit exit = CLI_CLEAN;
@@ -555,13 +573,13 @@ static enum cli_exit execute(struct running *r)
         exit = CLI_BAD;
     if (verify(r))
         exit = CLI_BAD;
-    sigaction(SIGINT, &before, NULL);
     tell_findings(r);
     tell_verified(r);
     if (ran) { /* a file that could not be written takes nothing from what was computed */
         enum cli_exit said = answer(r);
         exit = exit ? exit : said;
     }
+    leave_signals(&before);
     if (!exit && (r->verified.computed_n || r->verified.memory_n || r->verified.replay_n || r->result.finding_n || r->result.confirmed_n || r->result.unwritten_n ||
                   r->result.arena_broken.ever))
         exit = CLI_FINDINGS;

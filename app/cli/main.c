@@ -3,7 +3,19 @@
 #include "app/cli/input.h"
 #include "backends/registry.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
+
+/* A file that is opened must never become stdout or stderr of a program that was started without: what is printed would
+ * go into it. Something that cannot be written takes their places. */
+static void fill_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", O_RDONLY);
+}
 
 /* The version, and why no backend executes here. */
 static void add_version(struct psc_text *out)
@@ -26,6 +38,7 @@ int main(int argc, char **argv)
     };
     struct cli_options options;
     struct psc_error error = {0};
+    fill_standard_files();
     if (cli_options_parse(&options, argc, argv, &error))
         return cli_complain(NULL, &error);
     struct psc_text text = {0};

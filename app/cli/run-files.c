@@ -1,8 +1,8 @@
 #include "app/cli/run-files.h"
 
 #include "app/cli/input.h"
+#include "app/cli/out.h"
 #include "app/kv-files.h"
-#include "traces/file-out.h"
 
 #include <errno.h>
 #include <string.h>
@@ -178,27 +178,21 @@ bool cli_run_files_logits(struct cli_run_files *files, const float *logits, uint
 
 /* ---- after it -------------------------------------------------------------------------------------- */
 
-struct writing { struct psc_file_out out; struct psc_error *error; };
-
-static bool write_cb(void *ctx, const char *bytes, size_t n)
+/* A trace without a phase would be none: the old file stays, and why there is no run was said if it was not Ctrl-C. */
+static enum cli_exit write_trace(const struct psc_run_result *result, const char *path)
 {
-    struct writing *w = ctx;
-    return psc_file_out_add(&w->out, bytes, n, w->error) == PSC_OK;
-}
-
-static enum cli_exit write_trace(const struct psc_doc *doc, const char *path)
-{
-    struct psc_error error = {.byte = UINT64_MAX}, why = error;
-    struct writing w = {.error = &why};
-    enum psc_status status = psc_file_out_begin(&w.out, path, &error);
-    if (status)
-        return cli_complain(path, &error);
-    status = psc_trace_write(doc, NULL, NULL, false, write_cb, &w, &error);
-    if (!status)
-        status = psc_file_out_commit(&w.out, &error);
-    else
-        psc_file_out_abort(&w.out);
-    return status ? cli_complain(path, why.status ? &why : &error) : CLI_CLEAN;
+    struct psc_error error = {.byte = UINT64_MAX};
+    struct cli_out out;
+    const struct psc_doc *doc = result->doc;
+    if (!doc->phase_n) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "is not written: the run was ended before there was anything to record");
+        return result->cancelled ? cli_complain(path, &error) : CLI_BAD;
+    }
+    enum cli_exit exit = cli_out_begin(&out, path);
+    if (exit)
+        return exit;
+    enum psc_status status = psc_trace_write(doc, NULL, NULL, false, cli_out_add, &out, &error);
+    return cli_out_end(&out, status, &error);
 }
 
 static enum cli_exit close_logits(struct cli_run_files *files)
@@ -225,7 +219,7 @@ enum cli_exit cli_run_files_close(struct cli_run_files *files, const struct psc_
     if (psc_events_close(files->contents, NULL, 0, &error))
         exit = cli_complain(c->contents, &error);
     files->events = files->contents = NULL;
-    if (c->trace && doc && write_trace(doc, c->trace))
+    if (c->trace && doc && write_trace(result, c->trace))
         exit = CLI_BAD;
     if (c->kv_dump && result->session &&
         app_write_kv(result, files->model, files->options->backend ? files->options->backend : "cpu", c->kv_dump, &error))
