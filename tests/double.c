@@ -571,6 +571,11 @@ static void d_close(struct psc_backend *b)
     psc_free(b);
 }
 
+static bool d_idle(const struct psc_backend *b)
+{
+    return !b->queue_n;
+}
+
 static const char *cuda_unavailable(void)
 {
     return double_control.unavailable;
@@ -583,10 +588,10 @@ static const char *cuda_unavailable(void)
     .enqueue_copy = d_enqueue_copy, .await_copy = d_await_copy, .copies_in_flight = d_copies_in_flight
 
 const struct psc_backend_api double_cpu = {
-    .name = "cpu", .file_name = "cpu", .id = 0, .priority = 100, .is_host = true, .open = cpu_open, .memory = cpu_memory, COMMON,
+    .name = "cpu", .file_name = "cpu", .id = 0, .priority = 100, .is_host = true, .takes_blocks = true, .open = cpu_open, .memory = cpu_memory, COMMON,
 };
 const struct psc_backend_api double_metal = {
-    .name = "deferred", .file_name = "metal", .id = 1, .priority = 300, .is_host = true, .open = d_open, .memory = d_memory, COMMON,
+    .name = "deferred", .file_name = "metal", .id = 1, .priority = 300, .is_host = true, .takes_blocks = true, .idle = d_idle, .open = d_open, .memory = d_memory, COMMON,
 };
 const struct psc_backend_api double_cuda = {
     .name = "cuda", .file_name = "cuda", .id = 2, .priority = 200, .open = d_open, .memory = d_memory,

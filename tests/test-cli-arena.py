@@ -132,6 +132,25 @@ def values_and_hashes_of_a_run_on_arenas_are_those_of_one_in_pools():
 
 
 @test
+def on_a_queue_and_across_backends_the_bits_are_the_same():
+    run_it = ('--tokens', '5,77,130,9', '-n', '5')
+    for spec in ('deferred', 'mixed:0-1=deferred,2-9=cpu', 'mixed:0-0=cpu,1-1=deferred,2-9=cpu', 'cuda-shim'):
+        answers = []
+        for where, more in (('pool.f32', ('--backend', spec)), ('arena.f32', ARENA + ('--backend', spec, '--hold', '1', '--hashes',
+                                                                                      '--events', path('mixed.ev')))):
+            answers.append(good('run', '--preset', 'tiny-qwen2', *run_it, '--logits', path(where), '--json', *more).json)
+        with open(path('pool.f32'), 'rb') as a, open(path('arena.f32'), 'rb') as b:
+            check(a.read() == b.read(), spec)
+        d = answers[1]
+        equal((d['findings'], d['confirmed'], d['arena']['broken'], d['arena']['exec']['stale_writes']), (0, 0, [], 0), spec)
+        copied = [r['copied'] for r in d['arena']['runs']]
+        equal(len(set(copied[1:])), 1, spec)
+        check((copied[1] > 0) == (spec != 'deferred'), spec, copied)
+        equal([r['system_allocs'] for r in d['arena']['runs']][2:], [0, 0, 0], spec)
+        check('No findings' in good('check', path('mixed.ev')).out, spec)
+
+
+@test
 def help_names_every_fault_of_arenas():
     for command in 'run', 'play':
         text = good(command, '--help').out
@@ -197,7 +216,8 @@ def what_does_not_go_together_is_refused():
         (ARENA + ('--fault', 'a14'), 'of arenas a1 to a13'),
         (ARENA + ('--capture', 'split', '--trace', path('split.json')), 'captured after its node'),
         (ARENA + ('--align', '8'), 'from 16'),
-        (ARENA + ('--backend', 'deferred'), 'cpu alone'),
+        (ARENA + ('--backend', 'deferred', '--fault', 'l9'), 'fault l9 is a defect of staged copies'),
+        (ARENA + ('--replay', 'on'), 'nothing is recorded for replay'),
         (ARENA + ('--exec-slots', '1'), 'all 1 slots of the exec arena are in use'),
         (('--memory', 'heap'), 'pool or arena'),
     ]:

@@ -78,7 +78,6 @@ static void test_random(void)
     uint64_t first = test_seed();
     uint32_t compared = 0, own_stories = 0;
     struct random_graph_options options = random_graph_all;
-    options.backends = 1;
     g_test_message("seeds from %" G_GUINT64_FORMAT, first);
     for (uint64_t seed = first; seed < first + SEEDS; seed++) {
         struct psc_arena arena = {0};
@@ -88,6 +87,7 @@ static void test_random(void)
             settings = (struct psc_arena_settings){.guards = PSC_ARENA_UPSTREAM, .check = true, .has_cap = {true, true}, .cap = {300, 40}};
         double_reset();
         double_control.mix = true;
+        options.backends = 1 + (uint32_t)(seed / 2 % 2); /* cpu, and a queue */
         struct psc_graph *g = random_graph(&arena, seed, &options);
         run_recorded(&a, g, seed, NULL);
         run_recorded(&b, g, seed, &settings);

@@ -66,7 +66,7 @@ static struct psc_graph *make(struct psc_arena *arena, uint64_t seed)
 {
     struct random_graph_options options = random_graph_all;
     options.nodes = 12 + (uint32_t)(seed % 50);
-    options.backends = 1;
+    options.backends = 1 + (uint32_t)(seed / 2 % 2); /* cpu, and a queue */
     double_reset();
     double_control.mix = true;
     return random_graph(arena, seed, &options);
@@ -400,7 +400,7 @@ static void test_routes(void)
 static void test_refused(void)
 {
     struct psc_arena arena = {0};
-    struct psc_graph *g = text_graph(&arena, "x: input 4 @metal\ny: silu 4 x @metal\nout y\n");
+    struct psc_graph *g = text_graph(&arena, "x: input 4 @cuda\ny: silu 4 x @cuda\nout y\n");
     struct psc_session *pool = run_session(NULL);
     struct psc_arena_settings child = {.parent = pool}, odd = {.alignment = 48};
     struct psc_session_options options = run_options();
@@ -412,7 +412,7 @@ static void test_refused(void)
     double_reset();
     begin(&a, &hardened, false);
     run_use(a.s, g, 1);
-    run_fails(psc_session_fill(a.s, "x", x, 4, &error), &error, PSC_ERR_USAGE, (const char *const[]){"cpu alone", "deferred", NULL});
+    run_fails(psc_session_fill(a.s, "x", x, 4, &error), &error, PSC_ERR_USAGE, (const char *const[]){"cuda does not reach", "node 0 cannot run there", NULL});
     end(&a);
     options.arenas = &child;
     run_fails(psc_session_new(double_apis, 3, &options, &s, &error), &error, PSC_ERR_USAGE, (const char *const[]){"parent", NULL});

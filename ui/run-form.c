@@ -383,7 +383,7 @@ static void memory_cb(PscRunForm *form)
 
 static void add_memory(PscRunForm *form)
 {
-    static const char *const where[] = {"in pools, by a plan", "on arenas, without a plan (cpu)", NULL};
+    static const char *const where[] = {"in pools, by a plan", "on arenas, without a plan", NULL};
     static const char *const how[] = {"copied into the I/O arena", "borrowed: read where they are", NULL};
     static const char *const modes[] = {"hardened", "upstream", NULL};
     GtkWidget *grid = grid_new();

@@ -195,6 +195,7 @@ const struct psc_backend_api psc_backend_cpu = {
     .id = 0,
     .priority = 100,
     .is_host = true,
+    .takes_blocks = true,
     .fuses_decode = false,
     .unavailable = unavailable,
     .takes = takes,

@@ -403,7 +403,7 @@ static const char *shim_unavailable(void)
 
 const struct psc_backend_api psc_backend_cuda_shim = {
     .name = "cuda-shim", .file_name = "cuda-shim", .priority = 1, .text = "the CUDA backend with its kernels on the processor: for tests, its speed means nothing",
-    .open = open_shim, .unavailable = shim_unavailable, COMMON,
+    .takes_blocks = true, .open = open_shim, .unavailable = shim_unavailable, COMMON,
 };
 
 #ifdef PSC_WITH_CUDA

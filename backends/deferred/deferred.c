@@ -375,6 +375,7 @@ const struct psc_backend_api psc_backend_deferred = {
     .id = 1,
     .priority = 300,
     .is_host = false,
+    .takes_blocks = true,
     .fuses_decode = true,
     .unavailable = unavailable,
     .takes = takes,

@@ -38,6 +38,11 @@ uint32_t psc_depot_slot_at(const struct psc_depot *s, const void *address)
     return slot != PSC_TREE_NONE && s->slots[slot].memory == address ? slot : PSC_NONE;
 }
 
+bool psc_depot_has_free(const struct psc_depot *s, uint64_t bytes)
+{
+    return psc_slot_tree_at_least(&s->buckets, bytes, 0) != PSC_TREE_NONE;
+}
+
 uint32_t psc_depot_slot_with(const struct psc_depot *s, const void *address)
 {
     uint32_t slot = psc_slot_tree_at_most(&s->addresses, (uintptr_t)address, 0);

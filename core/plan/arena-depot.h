@@ -155,6 +155,7 @@ const struct psc_depot_options *psc_depot_options(const struct psc_depot *store)
 struct psc_depot_figures psc_depot_figures(const struct psc_depot *store);
 const struct psc_depot_slot *psc_depot_slots(const struct psc_depot *store); /* [slot_n], until the next call */
 uint32_t psc_depot_slot_at(const struct psc_depot *store, const void *address); /* PSC_NONE when it is no block's */
+bool psc_depot_has_free(const struct psc_depot *store, uint64_t bytes); /* a free block of at least so many bytes */
 uint32_t psc_depot_slot_with(const struct psc_depot *store, const void *address); /* whose block the address lies in, or PSC_NONE */
 uint32_t psc_depot_refs(const struct psc_depot *store);
 /* How many free blocks the tree holds; whether it has this one; and the order of eviction, first first. For checks. */

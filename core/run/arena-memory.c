@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/debug/arena-story.h"
+#include "core/run/schedule.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,6 +76,8 @@ static bool claim_all(struct psc_arena_house *h, struct psc_arena_state *state)
             if (fine)
                 h->ranges[state->borrowed_n++] = (struct psc_arena_range){in->memory, in->bytes};
         }
+        for (uint32_t k = 0; k < m->transfer_n && fine; k++)
+            fine = claim_handle(h, n, &m->copies[k].handle, m->copies[k].handle.ticket.memory);
     }
     for (const struct psc_held *held = h->held; held && fine; held = held->next)
         if (held->lease.store)
@@ -212,12 +215,14 @@ static void forget_graph(struct psc_arena_memory *m)
     }
     if (story)
         story->value = PSC_NONE; /* each block goes by the value that it was given out for */
-    m->live_n = 0;
+    for (uint32_t k = 0; k < m->transfer_n; k++)
+        psc_block_handle_reset(&m->copies[k].handle, NULL);
+    m->live_n = m->leaving_n = 0;
     psc_context_release(&m->context);
     psc_slot_tree_release(&m->callers);
     psc_arena_release(&m->arena);
     m->program = NULL;
-    m->input_n = 0;
+    m->input_n = m->transfer_n = 0;
     m->uid = 0;
 }
 
@@ -259,17 +264,30 @@ bool psc_arena_memory_makes(const struct psc_program *p, const struct psc_job *j
     return job->kind == PSC_JOB_CALL && job->writes && psc_arena_memory_owns(p, job->node);
 }
 
-/* A job's own output counts as a reading: what nobody reads goes at once. */
+uint32_t psc_arena_memory_copy(const struct psc_program *p, const struct psc_job *job, uint32_t k)
+{
+    bool is = k < job->call.in_n && job->operands[k].kind == PSC_OPERAND_BYTES && job->operands[k].value >= p->staging_at &&
+              job->operands[k].value - p->staging_at < p->transfer_n;
+    return is ? job->operands[k].value - p->staging_at : PSC_NONE;
+}
+
+/* A job's own output counts as a reading: what nobody reads goes at once. Who reads a copy does not read what was copied, but
+ * that must stay until the copy is there. last: by root, then by transfer. */
 static void note_uses(const struct psc_program *p, uint32_t *last)
 {
     for (uint32_t k = 0; k < p->job_n; k++) {
-        psc_node i = p->jobs[k].node;
+        const struct psc_job *job = &p->jobs[k];
+        psc_node i = job->node;
         const struct psc_node_info *node = &p->graph->nodes[i];
-        if (p->jobs[k].kind == PSC_JOB_NOTHING)
+        if (job->kind == PSC_JOB_NOTHING)
             continue;
         last[root_of(p->graph, i)] = k;
-        for (uint32_t e = 0; e < node->src_n; e++)
-            last[root_of(p->graph, psc_node_srcs(p->graph, i)[e])] = k;
+        for (uint32_t e = 0; e < node->src_n; e++) {
+            uint32_t copy = psc_arena_memory_copy(p, job, e);
+            last[copy == PSC_NONE ? root_of(p->graph, psc_node_srcs(p->graph, i)[e]) : p->graph->n + copy] = k;
+        }
+        for (uint32_t w = job->wait_at; w < job->wait_at + job->wait_n; w++)
+            last[root_of(p->graph, p->transfers[p->waits[w]].node)] = k;
     }
     for (uint32_t k = 0; k < p->graph->output_n; k++)
         last[root_of(p->graph, p->graph->outputs[k])] = PSC_NONE; /* until the run is cleared */
@@ -278,20 +296,21 @@ static void note_uses(const struct psc_program *p, uint32_t *last)
 static bool sort_deaths(struct psc_arena_memory *m, const struct psc_program *p)
 {
     struct psc_arena scratch = {0};
-    uint32_t n = p->graph->n, *last = psc_arena_alloc(&scratch, n, sizeof *last);
+    uint32_t n = p->graph->n, all = n + p->transfer_n, *last = psc_arena_alloc(&scratch, all, sizeof *last);
     m->dies_at = psc_arena_alloc0(&m->arena, (size_t)p->job_n + 2, sizeof *m->dies_at);
-    m->dying = psc_arena_alloc(&m->arena, n, sizeof *m->dying);
-    bool fine = last && m->dies_at && m->dying;
+    m->dying = psc_arena_alloc(&m->arena, all, sizeof *m->dying);
+    m->leaving = psc_arena_alloc(&m->arena, all, sizeof *m->leaving);
+    bool fine = last && m->dies_at && m->dying && m->leaving;
     if (fine) {
-        memset(last, 0xff, n * sizeof *last);
+        memset(last, 0xff, all * sizeof *last);
         note_uses(p, last);
-        for (psc_node i = 0; i < n; i++)
-            if (last[i] != PSC_NONE && psc_arena_memory_owns(p, i))
+        for (uint32_t i = 0; i < all; i++)
+            if (last[i] != PSC_NONE && (i >= n || psc_arena_memory_owns(p, i)))
                 m->dies_at[last[i] + 2]++;
         for (uint32_t k = 2; k < p->job_n + 2; k++)
             m->dies_at[k] += m->dies_at[k - 1];
-        for (psc_node i = 0; i < n; i++)
-            if (last[i] != PSC_NONE && psc_arena_memory_owns(p, i))
+        for (uint32_t i = 0; i < all; i++)
+            if (last[i] != PSC_NONE && (i >= n || psc_arena_memory_owns(p, i)))
                 m->dying[m->dies_at[last[i] + 1]++] = i;
     }
     psc_arena_release(&scratch);
@@ -315,8 +334,12 @@ static bool copy_jobs(struct psc_arena_memory *m, const struct psc_program *p)
     struct psc_window *in;
     m->jobs = psc_arena_alloc(&m->arena, p->job_n, sizeof *m->jobs);
     m->windows = in = psc_arena_alloc(&m->arena, p->graph->src_total, sizeof *in);
-    if (!m->jobs || !in)
+    m->transfers = psc_arena_alloc(&m->arena, p->transfer_n, sizeof *m->transfers);
+    m->copies = psc_arena_alloc0(&m->arena, p->transfer_n, sizeof *m->copies);
+    if (!m->jobs || !in || !m->transfers || !m->copies)
         return false;
+    for (uint32_t k = 0; k < p->transfer_n; k++)
+        m->transfers[k] = p->transfers[k];
     for (uint32_t k = 0; k < p->job_n; k++) {
         struct psc_job *job = &m->jobs[k];
         *job = p->jobs[k];
@@ -349,9 +372,23 @@ static enum psc_status take_graph(struct psc_arena_memory *m, struct psc_error *
     if (!status) {
         m->program = p;
         m->input_n = p->input_n;
+        m->transfer_n = p->transfer_n;
         m->uid = m->s->current->uid;
     }
     return status;
+}
+
+static void leave_all(struct psc_arena_memory *m)
+{
+    m->leaving_n = 0;
+    for (uint32_t k = 0; k < m->transfer_n; k++)
+        if (m->copies[k].handle.state)
+            psc_arena_memory_unstage(m, k);
+    while (m->live_n) {
+        psc_arena_memory_leave(m, m->live[m->live_n - 1]);
+        psc_arena_memory_look(m->house, false);
+    }
+    forget_held(m);
 }
 
 /* What nobody holds goes back; the next run begins. */
@@ -362,11 +399,7 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
     if (!m->ran)
         return;
     if (m->is_child) { /* its parent's run goes on */
-        while (m->live_n) {
-            psc_arena_memory_leave(m, m->live[m->live_n - 1]);
-            psc_arena_memory_look(h, false);
-        }
-        forget_held(m);
+        leave_all(m);
         m->ran = false;
         psc_arena_memory_look(h, false);
         return;
@@ -374,11 +407,7 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
     psc_arena_memory_step(m, "run %u is over: what nobody holds goes back", h->run + 1);
     if (story)
         story->why = psc_arena_story_add(story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
-    while (m->live_n) {
-        psc_arena_memory_leave(m, m->live[m->live_n - 1]);
-        psc_arena_memory_look(h, false);
-    }
-    forget_held(m);
+    leave_all(m);
     psc_context_clear(&m->context);
     m->ran = false;
     psc_arena_memory_look(h, true);
@@ -401,21 +430,21 @@ static void begin_counting(struct psc_arena_memory *m)
 enum psc_status psc_arena_memory_ready(struct psc_arena_memory *m, struct psc_error *reterr)
 {
     bool other = m->uid != m->s->current->uid || m->program != m->s->current->program;
-    enum psc_status status = PSC_OK;
     bool begins = m->ran;
+    enum psc_status status = psc_schedule_settle(m->s, reterr);
+    if (status)
+        return status;
     psc_arena_memory_end_run(m);
     if (begins)
         begin_counting(m);
     if (other)
         status = take_graph(m, reterr);
-    if (!status && other && m->program->transfer_n)
-        status = psc_fail(reterr, PSC_ERR_USAGE, "runs on arenas compute on the cpu alone, and the graph copies values between backends");
     for (uint32_t k = 0; !status && other && k < m->program->stretch_n; k++) {
         const struct psc_backend_api *api = m->s->pools[m->program->stretches[k].pool].api;
-        if (strcmp(api->name, "cpu"))
-            status = psc_fail(reterr, PSC_ERR_USAGE, "runs on arenas compute on the cpu alone, where a block can go back as soon as "
-                              "a kernel returns; node %llu is to run on %s",
-                              (unsigned long long)m->program->graph->nodes[m->program->stretches[k].split->first].id, api->name);
+        if (!api->takes_blocks)
+            status = psc_fail(reterr, PSC_ERR_USAGE, "blocks of arenas are the host's memory, which %s does not reach: node %llu cannot "
+                              "run there", api->name,
+                              (unsigned long long)m->program->graph->nodes[m->program->stretches[k].split->first].id);
     }
     if (status)
         forget_graph(m);
@@ -519,6 +548,15 @@ void psc_arena_memory_enter(struct psc_arena_memory *m, psc_node root, uint32_t 
     struct psc_arena_value *v = &m->values[root];
     *v = (struct psc_arena_value){value, (uint32_t)psc_depot_slots(h->store)[h->ticket.slot].buffer, m->live_n, NULL};
     m->live[m->live_n++] = root;
+}
+
+void psc_arena_memory_unstage(struct psc_arena_memory *m, uint32_t transfer)
+{
+    struct psc_arena_copy *staged = &m->copies[transfer];
+    if (m->house->settings.story)
+        m->house->settings.story->value = staged->place.value;
+    psc_block_handle_reset(&staged->handle, NULL);
+    psc_arena_memory_look(m->house, false);
 }
 
 /* Gives its block back, if it has one still. */

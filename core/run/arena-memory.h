@@ -40,6 +40,11 @@ struct psc_arena_input {
     bool borrowed;
     bool lent;                       /* by the parent: a block of its, or what it borrowed itself */
 };
+/* A value that crosses to another backend: its copy there. */
+struct psc_arena_copy {
+    struct psc_block_handle handle;
+    struct psc_arena_place place;
+};
 struct psc_arena_value {
     uint32_t value, buffer, live_at; /* of the story; place in memory->live, PSC_NONE */
     struct psc_held *held;           /* who has its block now, when that is somebody outside; else NULL */
@@ -52,12 +57,15 @@ struct psc_arena_memory {
     struct psc_context context;      /* of the graph `uid` */
     uint64_t uid;                    /* 0: of none yet */
     const struct psc_program *program; /* of the current graph when `uid` is its */
-    uint32_t input_n;
+    uint32_t input_n, transfer_n;
     bool is_child;
     struct psc_arena arena;          /* the arrays below */
     struct psc_arena_value *values;  /* [graph->n]: by root */
     uint32_t *live, live_n;          /* roots whose memory is the context's */
-    uint32_t *dies_at, *dying;       /* [job_n + 1], roots: dying[dies_at[k] ..] go after job k */
+    uint32_t *dies_at, *dying;       /* [job_n + 1]: dying[dies_at[k] ..] go after job k: roots, and graph->n + transfer */
+    uint32_t *leaving, leaving_n;    /* of these: what a queue may still read or write */
+    struct psc_transfer *transfers;  /* [transfer_n], the program's, with the addresses of this execution */
+    struct psc_arena_copy *copies;   /* [transfer_n] */
     struct psc_arena_input *inputs;  /* [input_n], as the program's */
     struct psc_slot_tree callers;    /* owned; inputs that borrow, by address */
     struct psc_job *jobs;            /* [job_n], the program's, with the addresses of this execution */
@@ -107,6 +115,10 @@ enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct ps
 void psc_arena_house_unref(struct psc_arena_house *h);
 void psc_arena_house_quiet(struct psc_arena_house *h); /* nothing is told any more */
 void psc_arena_memory_end_run(struct psc_arena_memory *m);
+/* The copy on its own backend that operand k of the job is, or PSC_NONE. */
+uint32_t psc_arena_memory_copy(const struct psc_program *p, const struct psc_job *job, uint32_t k);
+/* A copy's block goes back, if it has one. */
+void psc_arena_memory_unstage(struct psc_arena_memory *m, uint32_t transfer);
 const char *psc_arena_memory_label(const struct psc_arena_memory *m, psc_node node, char *text, size_t size);
 /* Lies on an arena when it is computed: no input, no region, not empty. */
 bool psc_arena_memory_owns(const struct psc_program *p, psc_node root);

@@ -13,7 +13,9 @@ struct walk {
     struct psc_session *s;
     const struct psc_program *p;
     struct psc_launch launch;
+    struct psc_copying copying;
     struct psc_arena_story *story;  /* NULL: nobody is told */
+    psc_node done;                  /* the latest job's */
 };
 
 static const char *label(const struct walk *w, psc_node i, char *text, size_t size)
@@ -50,8 +52,11 @@ static enum psc_status find_operands(const struct walk *w, uint32_t at, struct p
     const struct psc_call *bound = &w->p->jobs[at].call;
     struct psc_window *in = (struct psc_window *)(uintptr_t)w->m->jobs[at].call.in; /* in the memory's windows */
     for (uint32_t k = 0; k < bound->in_n; k++) {
+        uint32_t copy = psc_arena_memory_copy(w->p, &w->p->jobs[at], k);
         in[k] = bound->in[k];
-        if (in[k].at)
+        if (copy != PSC_NONE)
+            in[k].at = w->m->transfers[copy].to;
+        else if (in[k].at)
             in[k].at = psc_arena_memory_address(w->m, psc_node_srcs(w->p->graph, bound->node)[k], in[k].at);
         if (bound->in[k].at && !in[k].at)
             return psc_fail(reterr, PSC_ERR_RUN, "operand %u has no memory any more", k);
@@ -73,8 +78,11 @@ static void tell_reads(const struct walk *w, const struct psc_job *job)
     for (uint32_t k = 0; w->story && k < job->call.in_n; k++) {
         const struct psc_operand *operand = &job->operands[k];
         psc_node src = psc_node_srcs(w->p->graph, job->node)[k];
+        uint32_t copy = psc_arena_memory_copy(w->p, job, k);
         struct psc_arena_place place;
-        if (operand->kind != PSC_OPERAND_BYTES || is_bound(w, src) || !psc_arena_memory_of(w->m, src, &place))
+        if (copy != PSC_NONE)
+            place = w->m->copies[copy].place;
+        else if (operand->kind != PSC_OPERAND_BYTES || is_bound(w, src) || !psc_arena_memory_of(w->m, src, &place))
             continue;
         if (operand->lo) /* a part that begins later is a window of its own */
             place.value = window_of(w, src, &place, operand);
@@ -172,6 +180,59 @@ static enum psc_status run_kernel(struct walk *w, uint32_t at, struct psc_error 
     return status ? status : ended;
 }
 
+/* ---- giving back ------------------------------------------------------------------------------------------------------ */
+
+/* item: a root, or graph->n + transfer */
+static void give_back(struct walk *w, uint32_t item, psc_node position)
+{
+    bool is_copy = item >= w->p->graph->n;
+    uint32_t copy = item - w->p->graph->n;
+    const struct psc_block_handle *h = is_copy ? &w->m->copies[copy].handle : &w->m->context.tensors[item].handle;
+    psc_launch_released(&w->launch, (int32_t)position, is_copy ? w->p->staging_at + copy : item,
+                        (psc_address)(uintptr_t)h->ticket.memory, h->ticket.bytes, 0);
+    if (is_copy) {
+        psc_arena_memory_unstage(w->m, copy);
+    } else {
+        psc_arena_memory_leave(w->m, item);
+        psc_arena_memory_look(w->m->house, false);
+    }
+}
+
+/* What was given to the backend has taken effect: blocks that it alone may still have used go back. */
+static enum psc_status wait_for(struct walk *w, const struct psc_pool *pool, struct psc_error *reterr)
+{
+    enum psc_status status = pool->api->synchronise(pool->backend, reterr);
+    if (!status && psc_session_fault(w->s, PSC_RUN_L10))
+        status = psc_copy_drain(&w->copying, reterr); /* nobody else has waited */
+    for (uint32_t k = 0; k < w->m->leaving_n && !status; k++)
+        give_back(w, w->m->leaving[k], w->done);
+    w->m->leaving_n = 0;
+    return status;
+}
+
+/* On a queue nothing goes back before it has been waited for: at the end of the split, or when an arena would have to ask
+ * the heap although there is something to go back. */
+static void drop_dead(struct walk *w, uint32_t job)
+{
+    const struct psc_pool *pool = &w->s->pools[w->m->jobs[job].pool];
+    bool queued = (pool->api->idle && !pool->api->idle(pool->backend)) || psc_session_fault(w->s, PSC_RUN_L10);
+    for (uint32_t k = w->m->dies_at[job]; k < w->m->dies_at[job + 1]; k++)
+        if (queued)
+            w->m->leaving[w->m->leaving_n++] = w->m->dying[k];
+        else
+            give_back(w, w->m->dying[k], w->m->jobs[job].node);
+}
+
+static enum psc_status make_room(struct walk *w, const struct psc_job *job, struct psc_error *reterr)
+{
+    const struct psc_depot *depot = w->m->house->depot[w->m->context.declared[job->node] ? PSC_DEPOT_IO : PSC_DEPOT_EXEC];
+    const struct psc_pool *pool = &w->s->pools[job->pool];
+    if (!job->fresh || !w->m->leaving_n || psc_depot_has_free(depot, job->call.out.bytes))
+        return PSC_OK;
+    psc_arena_memory_step(w->m, "wait for %s, run %u: what it has read goes back", pool->api->name, w->m->house->run + 1);
+    return wait_for(w, pool, reterr);
+}
+
 /* ---- a node that is a graph ---------------------------------------------------------------------------------------- */
 
 static enum psc_status lend_operands(struct walk *w, const struct psc_job *job, struct psc_session *child, struct psc_error *reterr)
@@ -224,6 +285,8 @@ static enum psc_status run_child(struct walk *w, uint32_t at, struct psc_session
     struct psc_job *job = &w->m->jobs[at];
     enum psc_status status = find_operands(w, at, reterr);
     char name[128];
+    if (!status) /* its own queue would not wait for this one */
+        status = wait_for(w, &w->s->pools[job->pool], reterr);
     if (!status)
         status = lend_operands(w, job, child, reterr);
     if (!status)
@@ -239,19 +302,73 @@ static enum psc_status run_child(struct walk *w, uint32_t at, struct psc_session
     return status;
 }
 
-/* ---- the walk --------------------------------------------------------------------------------------------------------- */
+/* ---- crossing to another backend ---------------------------------------------------------------------------------------- */
 
-static void drop_dead(struct walk *w, uint32_t job)
+/* A transferred input: a block of the I/O arena on the reader's side. */
+static enum psc_status fetch(struct walk *w, uint32_t k, struct psc_error *reterr)
 {
-    for (uint32_t k = w->m->dies_at[job]; k < w->m->dies_at[job + 1]; k++) {
-        psc_node root = w->m->dying[k];
-        const struct psc_tensor *t = &w->m->context.tensors[root];
-        psc_launch_released(&w->launch, (int32_t)w->m->jobs[job].node, root, (psc_address)(uintptr_t)t->memory, t->bytes,
-                            w->m->jobs[job].pool);
-        psc_arena_memory_leave(w->m, root);
-        psc_arena_memory_look(w->m->house, false);
+    struct psc_transfer *t = &w->m->transfers[k];
+    struct psc_arena_copy *staged = &w->m->copies[k];
+    struct psc_depot *io = w->m->house->depot[PSC_DEPOT_IO];
+    struct psc_arena_place from = {0};
+    const char *to = w->s->pools[t->to_pool].api->name;
+    char name[144], node[100];
+    *t = w->p->transfers[k];
+    t->from = psc_arena_memory_address(w->m, t->node, t->from);
+    if (!t->from)
+        return psc_fail(reterr, PSC_ERR_RUN, "it has no memory any more");
+    if (w->story) {
+        (void)psc_arena_memory_of(w->m, t->node, &from);
+        snprintf(name, sizeof name, "%.99s on %.30s", label(w, t->node, node, sizeof node), to);
+        psc_arena_memory_step(w->m, "%s, run %u: transferred into the I/O arena", name, w->m->house->run + 1);
+        staged->place = (struct psc_arena_place){0};
+        w->story->value = staged->place.value = staged->place.base =
+            psc_arena_story_value(w->story, PSC_VALUE_STAGING, name, PSC_DEPOT_IO, t->bytes, PSC_NONE, 0);
     }
+    enum psc_status status = psc_block_handle_alloc(io, t->bytes, PSC_OWNER_BINDING, &staged->handle, reterr);
+    if (status)
+        return status;
+    staged->place.buffer = (uint32_t)psc_depot_slots(io)[staged->handle.ticket.slot].buffer;
+    staged->place.generation = staged->handle.ticket.generation;
+    t->to = (psc_address)(uintptr_t)staged->handle.ticket.memory;
+    psc_arena_memory_look(w->m->house, false);
+    status = psc_copy_enqueue(&w->copying, k, reterr);
+    if (status)
+        return status;
+    psc_launch_enqueued(&w->launch, k);
+    w->m->copied += t->bytes;
+    if (w->story) {
+        uint32_t read = psc_arena_story_add(w->story, PSC_EV_READ, from.value, 0, from.buffer, from.generation, from.offset,
+                                            from.offset + t->bytes, PSC_NONE);
+        psc_arena_story_add(w->story, PSC_EV_WRITE, staged->place.value, 0, staged->place.buffer, staged->place.generation, 0, t->bytes,
+                            read);
+    }
+    return PSC_OK;
 }
+
+static enum psc_status fetch_all(struct walk *w, const struct psc_stretch *stretch, struct psc_error *reterr)
+{
+    enum psc_status status = PSC_OK;
+    for (uint32_t k = stretch->transfer_at; k < stretch->transfer_at + stretch->transfer_n && !status; k++) {
+        status = fetch(w, k, reterr);
+        if (status)
+            return in_node(w, w->p->transfers[k].node, status, reterr);
+    }
+    return PSC_OK;
+}
+
+static enum psc_status await_copies(struct walk *w, const struct psc_job *job, struct psc_error *reterr)
+{
+    enum psc_status status = PSC_OK;
+    for (uint32_t k = job->wait_at; k < job->wait_at + job->wait_n && !status && !psc_session_fault(w->s, PSC_RUN_L10); k++) {
+        status = psc_copy_await(&w->copying, w->p->waits[k], true, reterr);
+        if (!status)
+            psc_launch_awaited(&w->launch, w->p->waits[k], job->node);
+    }
+    return status;
+}
+
+/* ---- the walk --------------------------------------------------------------------------------------------------------- */
 
 static enum psc_status show_view(struct walk *w, struct psc_job *job, struct psc_error *reterr)
 {
@@ -268,8 +385,12 @@ static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *re
 {
     struct psc_job *job = &w->m->jobs[at];
     struct psc_session *child = w->m->children[job->node];
-    enum psc_status status = PSC_OK;
     char name[128];
+    enum psc_status status = make_room(w, job, reterr);
+    if (!status)
+        status = await_copies(w, job, reterr);
+    if (status)
+        return in_node(w, job->node, status, reterr);
     psc_launch_look(&w->launch, job->node);
     if (job->kind == PSC_JOB_MOVE)
         status = psc_fail(reterr, PSC_ERR_PLAN, "a view that is placed elsewhere has no place on an arena");
@@ -281,23 +402,37 @@ static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *re
         status = show_view(w, job, reterr);
     if (status)
         return in_node(w, job->node, status, reterr);
+    w->done = job->node;
     drop_dead(w, at);
     return PSC_OK;
+}
+
+static enum psc_status run_stretch(struct walk *w, const struct psc_stretch *stretch, struct psc_error *reterr)
+{
+    enum psc_status status;
+    psc_launch_look(&w->launch, stretch->split->first);
+    status = fetch_all(w, stretch, reterr);
+    for (uint32_t i = 0; i < stretch->job_n && !status; i++)
+        status = run_job(w, stretch->job_at + i, reterr);
+    if (!status && w->launch.sink && w->launch.sink->split_end)
+        status = w->launch.sink->split_end(w->launch.sink->ctx, stretch->split, reterr);
+    if (!status && w->m->leaving_n)
+        psc_arena_memory_step(w->m, "wait for %s, run %u: what it has read goes back", w->s->pools[stretch->pool].api->name,
+                              w->m->house->run + 1);
+    return status ? status : wait_for(w, &w->s->pools[stretch->pool], reterr);
 }
 
 static enum psc_status run_stretches(struct walk *w, struct psc_error *reterr)
 {
     enum psc_status status = PSC_OK;
-    for (uint32_t k = 0; k < w->p->stretch_n && !status; k++) {
-        const struct psc_stretch *stretch = &w->p->stretches[k];
-        struct psc_pool *pool = &w->s->pools[stretch->pool];
-        for (uint32_t i = 0; i < stretch->job_n && !status; i++)
-            status = run_job(w, stretch->job_at + i, reterr);
-        if (!status && w->launch.sink && w->launch.sink->split_end)
-            status = w->launch.sink->split_end(w->launch.sink->ctx, stretch->split, reterr);
-        enum psc_status settled = pool->api->synchronise(pool->backend, status ? NULL : reterr);
-        status = status ? status : settled;
-    }
+    for (uint32_t k = 0; k < w->p->stretch_n && !status; k++)
+        status = run_stretch(w, &w->p->stretches[k], reterr);
+    if (!status)
+        status = psc_copy_drain(&w->copying, reterr);
+    if (!status)
+        return PSC_OK;
+    (void)!psc_copy_drain(&w->copying, NULL);
+    (void)!psc_schedule_synchronise(w->s, NULL); /* nothing may be on its way when blocks go back */
     return status;
 }
 
@@ -312,8 +447,11 @@ enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct ps
         return status;
     w.p = m->program;
     w.story = m->house->settings.story;
-    w.launch = (struct psc_launch){.s = m->s, .program = m->s->current->program, .sink = sink,
+    w.launch = (struct psc_launch){.s = m->s, .program = m->s->current->program, .transfers = m->transfers, .sink = sink,
                                    .tells = sink && (sink->event || sink->rows)};
+    w.copying = (struct psc_copying){.pools = m->s->pools, .transfers = m->transfers, .flights = w.launch.program->flights,
+                                     .transfer_n = m->transfer_n, .bounce = m->s->bounce,
+                                     .blocking = m->s->options.sync_copies, .counters = &m->s->copies};
     if (sink && sink->begin)
         status = sink->begin(sink->ctx, m->s, m->s->step, reterr);
     if (status)

@@ -123,6 +123,7 @@ struct psc_backend_api {
     const char *text;         /* one line for people */
     unsigned id, priority;    /* registry order: cpu 0/100, metal (deferred) 1/300, cuda 2/200 */
     bool is_host;             /* addresses are host pointers */
+    bool takes_blocks;        /* kernels, copies and probes take any memory of this process: blocks of arenas, too */
     bool fuses_decode;        /* models built for it use the fused decode ops by default */
     bool fails_late;          /* alloc found no room: the buffer stays without memory, and what uses it first fails. Else the
                                  mapping fails */

@@ -93,7 +93,7 @@ void psc_launch_begin(struct psc_launch *l)
 
 void psc_launch_enqueued(struct psc_launch *l, uint32_t transfer)
 {
-    const struct psc_transfer *t = &l->program->transfers[transfer];
+    const struct psc_transfer *t = &l->transfers[transfer];
     struct psc_event event = psc_event_blank(PSC_EV_ENQUEUE, t->enqueue);
     if (!l->tells)
         return;
@@ -124,7 +124,7 @@ void psc_launch_look(struct psc_launch *l, uint32_t at)
 
 void psc_launch_awaited(struct psc_launch *l, uint32_t transfer, uint32_t at)
 {
-    const struct psc_transfer *t = &l->program->transfers[transfer];
+    const struct psc_transfer *t = &l->transfers[transfer];
     if (t->from_pool < 64 && l->pending >> t->from_pool & 1)
         tell_completed(l, t->from_pool, (uint32_t)t->enqueue, at);
 }

@@ -19,6 +19,7 @@
 struct psc_launch {
     struct psc_session *s;
     struct psc_program *program;
+    const struct psc_transfer *transfers; /* with the addresses of this execution */
     const struct psc_sink *sink;  /* NULL: nobody listens */
     bool tells;                   /* events or rows are wanted */
     uint64_t pending;             /* pools that may have kernels in their queue (bit k: pool k; pools from 64 on are not told) */

@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/debug/arena-story.h"
+#include "core/run/faults.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,21 @@ struct psc_run_borrowed {
 
 /* ---- set-up ----------------------------------------------------------------------------------------------------- */
 
+/* Of staging, recordings and the pools' walk. */
+#define OF_POOLS (UINT64_C(1) << PSC_RUN_L8 | UINT64_C(1) << PSC_RUN_L9 | UINT64_C(1) << PSC_RUN_L11 | UINT64_C(1) << PSC_RUN_L32 | \
+                  UINT64_C(1) << PSC_RUN_L34)
+
+static enum psc_status refuse_faults(const struct psc_session_options *options, struct psc_error *reterr)
+{
+    for (uint32_t i = 0; options->run_faults & OF_POOLS && i < psc_named_fault_n(); i++) {
+        struct psc_named_fault fault = psc_named_fault(i);
+        if (fault.run & options->run_faults & OF_POOLS)
+            return psc_fail(reterr, PSC_ERR_USAGE, "fault %s is a defect of staged copies or recordings of pools: on arenas it says "
+                            "nothing", fault.name);
+    }
+    return PSC_OK;
+}
+
 enum psc_status psc_run_arena_set_up(struct psc_runner *r, struct psc_session_options *options, struct psc_error *reterr)
 {
     const struct psc_run_request *q = r->request;
@@ -35,6 +51,11 @@ enum psc_status psc_run_arena_set_up(struct psc_runner *r, struct psc_session_op
                         "(--capture node)");
     if (options->plan.foreign)
         return psc_fail(reterr, PSC_ERR_USAGE, "a plan says where values lie in pools: a run on arenas has none");
+    if (options->replay)
+        return psc_fail(reterr, PSC_ERR_USAGE, "on arenas a kernel has other addresses in each run: nothing is recorded for replay");
+    status = refuse_faults(options, reterr);
+    if (status)
+        return status;
     r->arenas = *options->arenas;
     r->arenas.check = true;
     if (q->record.events) {

@@ -280,7 +280,7 @@ static enum psc_status run_stretch(struct run *r, uint32_t at, struct psc_error 
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
 
-static enum psc_status synchronise(struct psc_session *s, struct psc_error *reterr)
+enum psc_status psc_schedule_synchronise(struct psc_session *s, struct psc_error *reterr)
 {
     enum psc_status first = PSC_OK;
     for (uint32_t k = 0; k < s->api_n; k++) {
@@ -297,7 +297,7 @@ static enum psc_status synchronise(struct psc_session *s, struct psc_error *rete
 
 enum psc_status psc_schedule_settle(struct psc_session *s, struct psc_error *reterr)
 {
-    return s->unsettled ? synchronise(s, reterr) : PSC_OK;
+    return s->unsettled ? psc_schedule_synchronise(s, reterr) : PSC_OK;
 }
 
 /* Nothing may be on its way when the session is used again; what a failed run recorded or warmed counts for nothing. */
@@ -310,7 +310,7 @@ static void abandon(struct run *r)
     psc_replay_drop(r->s, r->mapped);
     (void)!psc_copy_drain(&r->copying, NULL);
     if (!r->s->unsettled) /* a wait that has just come to its bound is not begun again */
-        (void)!synchronise(r->s, NULL);
+        (void)!psc_schedule_synchronise(r->s, NULL);
 }
 
 static enum psc_status run_all(struct run *r, struct psc_error *reterr)
@@ -322,7 +322,7 @@ static enum psc_status run_all(struct run *r, struct psc_error *reterr)
     if (!status)
         status = psc_copy_drain(&r->copying, reterr);
     if (!status)
-        status = synchronise(r->s, reterr);
+        status = psc_schedule_synchronise(r->s, reterr);
     if (status) {
         abandon(r);
     } else {
@@ -340,7 +340,8 @@ enum psc_status psc_schedule_run(struct psc_session *s, const struct psc_sink *s
     enum psc_status status = psc_schedule_check_inputs(s, reterr), ended = PSC_OK;
     if (status)
         return status;
-    r.launch = (struct psc_launch){.s = s, .program = p, .sink = sink, .tells = sink && (sink->event || sink->rows)};
+    r.launch = (struct psc_launch){.s = s, .program = p, .transfers = p->transfers, .sink = sink,
+                                   .tells = sink && (sink->event || sink->rows)};
     r.copying = (struct psc_copying){.pools = s->pools, .transfers = p->transfers, .flights = p->flights,
                                      .transfer_n = p->transfer_n, .bounce = s->bounce,
                                      .blocking = s->options.sync_copies, .counters = &s->copies};

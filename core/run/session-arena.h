@@ -21,12 +21,17 @@
  * A child graph is a session of its own that shares its parent's arenas (settings.parent), and stands for one node of the
  * parent's graph: it borrows the node's operands as its inputs in order, and hands its first output's block over.
  *
- * Everything runs on the cpu, which computes at once: blocks are given back as soon as a kernel returns, and on a queue
- * it would not have run yet. Other backends are refused with a sentence.
+ * Kernels run on any backend that reaches the host's memory (psc_backend_api.takes_blocks: cpu, deferred, cuda-shim); others are
+ * refused with a sentence. On the cpu blocks go back as soon as a kernel returns. What a queue may still use goes back when it
+ * has been waited for: at the end of the split, or earlier when an arena would have to ask the heap otherwise.
+ *
+ * A value that crosses to another backend is a transferred input there: its copy is a block of the I/O arena, owned by a
+ * binding, which goes back after its last reader; its bytes count as copied, in every run. One copy serves all readers of a
+ * backend. What was copied goes back when the copy has come, unless somebody on its own side still reads it.
  *
  * Counters are those of one run, from its first input on: blocks asked of the heap, bytes of values that were moved, bytes
  * that were staged because the caller's memory was not borrowed, peaks of both arenas. After a first run of the same
- * shapes the first two are 0.
+ * shapes the first is 0, and so is the second when nothing crosses.
  *
  * The invariants (core/plan/arena-check.h) are looked at after every event; with more than 256 slots once in as many
  * events as there are slots, so that a run's looks cost O(nodes) in all. Stories: core/debug/arena-story.h, one position an input, a node, an
