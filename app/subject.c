@@ -31,8 +31,8 @@ static enum psc_status open_graph(struct app_subject *s, const char *path, uint3
     if (status != PSC_OK)
         return status;
     if (phase >= s->doc->phase_n)
-        return psc_fail(reterr, PSC_ERR_USAGE, "there is no phase %" PRIu32 ": the file has %" PRIu32 ", counted from 0", phase,
-                        s->doc->phase_n);
+        return psc_fail(reterr, PSC_ERR_USAGE, "there is no phase %" PRIu32 ": the file has %" PRIu32 " %s, counted from 0", phase,
+                        s->doc->phase_n, s->doc->phase_n == 1 ? "phase" : "phases");
     s->graph = s->doc->phases[phase].graph;
     return s->graph ? PSC_OK : psc_fail(reterr, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph to run", phase);
 }

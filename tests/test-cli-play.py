@@ -126,6 +126,11 @@ def the_cache_of_a_run_is_dumped_and_looked_at():
     equal([told[k] for k in ('format', 'n_ctx', 'width', 'written', 'used', 'findings', 'differs')],
           ['planscope-kv', 32, 32, 8, 8, [], None])
     equal(told['sequences'], [{'cap': 32, 'rows': 8, 'seq': 0, 'shared_cell': 0, 'shared_rows': 0, 'start': 0}])
+    equal(good('kv', folder, '--n-ctx', '32', '--width', '32', '--json').json, told)
+    for options, words in ((('--width', '16'), 'its rows have 32 values, not 16'), (('--n-ctx', '64'), 'it has 32 rows (n_ctx), not 64')):
+        answer = run('kv', folder, *options)
+        equal((answer.status, answer.out), (2, ''), options)
+        check(words in answer.err, answer.err)
     plain = good('kv', folder, '--tag', 'decode', '--n-ctx', '32', '--json').json
     equal([plain[k] for k in ('format', 'width', 'written', 'written_is_told')], ['minfer-kv', 32, 8, False])
     equal([r['k']['values'] for r in plain['layers']], [8, 8, 8])

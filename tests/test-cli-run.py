@@ -1151,6 +1151,9 @@ def options_that_mean_nothing_are_refused():
             ('not --hashes', ('run', '--expr', 'a + b', '--hashes')),
             ('--chat makes a message of -p TEXT', ('run', '--preset', 'tiny-qwen2', '--tokens', '5', '--chat')),
             ('not a number above 0', (*hello, '--repeat-penalty', '0')),
+            ("'b1' is for expressions", ('run', where, *x, '--fault', 'b1')), ("'cl4' is for expressions", (*hello, '--fault', 'cl4')),
+            ("'0.1' is for expressions", ('run', where, *x, '--generation', '0.1')), ('--phase is for files', (*hello, '--phase', '1')),
+            ('one of them', (*hello, '--fuse-qkv', '--no-fuse-qkv')), ('one of them', (*hello, '--no-fuse-ffn', '--fuse-ffn')),
             ('nothing to measure', ('bench', '--preset', 'tiny-qwen2', '-p', '0', '-n', '0'))):
         answer = run(*args)
         equal((answer.status, answer.out), (2, ''), args)

@@ -83,10 +83,57 @@ def mistakes_are_said_in_one_line_with_a_hint():
     check('minfer-trace' in wrong('export', where, '-o', path('o')))
     check('40MiB' in wrong('check', where, '--max-peak', 'much'))
     check('no phase 3' in wrong('plan', where, '--phase', '3'))
+    check('its name is empty' in wrong('plan', ''))
+    check('its name is empty' in wrong('diff', where, ''))
+    check('minimalloc' in wrong('export', where, '-o', path('o')))
+    check('no graph: there is nothing to plan' in wrong('plan', sample('samples/arenas.json')))
     wrong('plan', where, '--phase', '-1')
     wrong('plan', where, '--phase', '99999999999999999999')
     wrong('check', where, '--plan', path('absent.json'))
     wrong('check', where, '--plan', plan_file({0: 'X'}), '--mode', 'hardened')
+
+
+@test
+def bytes_that_are_no_text_are_told_as_escapes():
+    for args in ((b'plan', b'\xff\xfe.json'), (b'plan', b'x', b'--slots', b'fi\xc3fo'), (b'pl\x80an', b'x'),
+                 (b'plan', b'x', b'--slots', ('\u00e9' * 90).encode())):
+        done = subprocess.run([CLI.encode(), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal((done.returncode, done.stdout), (2, b''), args)
+        err = done.stderr.decode()  # and it is UTF-8
+        check(err.startswith('planscope-cli: ') and err.count('\n') == 1, err)
+    check('\\xff\\xfe.json: cannot be opened' in subprocess.run([CLI.encode(), b'plan', b'\xff\xfe.json'], stderr=subprocess.PIPE).stderr.decode())
+
+
+@test
+def options_that_the_planner_does_not_look_at_are_refused():
+    where = save(graph(SMALL, [4]))
+    out = path('o.png')
+    for planner, word, options in (
+            ('pool', 'planners of one arena', ('--align', '64')), ('pool', 'planners of one arena', ('--capacity', '1')),
+            ('naive', 'planners of one arena', ('--in-place', 'no')), ('candela', 'planners of one arena', ('--capacity', '1GiB')),
+            ('pool', 'for --planner optimal', ('--work', '5')), ('best-fit', 'for --planner optimal', ('--time', '5')),
+            ('optimal', 'for --planner pool', ('--slots', 'fifo')), ('best-fit', 'for --planner pool', ('--mode', 'hardened')),
+            ('greedy-size', 'for --planner pool', ('--order', 'topological')), ('optimal', 'for --planner pool', ('--fault', 'l1')),
+            ('candela', 'for --planner pool', ('--fault', 'l1'))):
+        for command, *more in (('plan',), ('check',), ('render', '-o', out), ('export', '-o', out, '--format', 'csv'),
+                               ('run', '--fill', 'x=1,2,3,4,5,6,7,8')):
+            for named in ((), ) if planner == 'pool' else (('--planner', planner), ):
+                err = wrong(command, where, *more, *named, *options)
+                check(options[0] in err and word in err and planner in err, err)
+    check(not os.path.exists(out), 'nothing was drawn')
+    good('plan', where, '--planner', 'naive', '--size', 'exact')
+    good('plan', where, '--planner', 'optimal', '--align', '64', '--capacity', '1GiB', '--work', '5')
+    good('compare', where, '--align', '64', '--slots', 'fifo', '--work', '5')
+    good('diff', where, '--to', 'optimal', '--capacity', '1GiB', '--slots', 'fifo', status=1)
+    good('render', where, '-o', out, '--planner', 'optimal', '--size', '640x400')
+    lazy = sample('samples/takeover.lazy')
+    for command in (('plan', lazy), ('check', lazy), ('render', lazy, '-o', path('p.png')), ('plan', '--expr', 'a + b')):
+        for options in (('--slots', 'fifo'), ('--planner', 'optimal'), ('--n-ctx', '5')):
+            check('planned as candela plans' in wrong(*command, *options), command, options)
+    check('no generation' in wrong('diff', lazy, '--to', 'optimal'))
+    good('plan', lazy, '--max-peak', '48', '--max-buffers', '3')
+    for budget in (('--max-peak', '47'), ('--max-buffers', '2')):
+        check('budget' in good('plan', lazy, *budget, status=3).err, budget)
 
 
 @test

@@ -287,6 +287,17 @@ static enum psc_status open_file(struct psc_kv_dump *dump, const char *path, con
     return take_files(dump, "", &list, options, reterr);
 }
 
+/* A head knows better than what was said. */
+static enum psc_status is_as_said(const struct psc_kv_image *image, const struct psc_kv_dump_options *options,
+                                  struct psc_error *reterr)
+{
+    if (options->width && options->width != image->width)
+        return psc_fail(reterr, PSC_ERR_USAGE, "its rows have %u values, not %u", image->width, options->width);
+    if (options->n_ctx && options->n_ctx != image->rows)
+        return psc_fail(reterr, PSC_ERR_USAGE, "it has %u rows (n_ctx), not %u", image->rows, options->n_ctx);
+    return PSC_OK;
+}
+
 enum psc_status psc_kv_dump_open(const char *path, const struct psc_kv_dump_options *options, struct psc_kv_dump **ret,
                                  struct psc_error *reterr)
 {
@@ -303,6 +314,8 @@ enum psc_status psc_kv_dump_open(const char *path, const struct psc_kv_dump_opti
         status = open_folder(dump, path, options, reterr);
     else
         status = open_file(dump, path, options, reterr);
+    if (!status)
+        status = is_as_said(&dump->image, options, reterr);
     if (status) {
         psc_kv_dump_free(dump);
         return status;

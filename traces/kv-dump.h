@@ -20,7 +20,7 @@ enum psc_status psc_kv_dump_write_minfer(const char *folder, const char *tag, co
 
 struct psc_kv_dump; /* an open dump */
 struct psc_kv_dump_options {
-    uint32_t width, n_ctx; /* of files without a header; 0: not given */
+    uint32_t width, n_ctx; /* of files without a header, one with a header must agree; 0: not given */
     const char *tag;       /* of a folder with several; NULL: there must be one */
 };
 enum psc_status psc_kv_dump_open(const char *path, const struct psc_kv_dump_options *options, struct psc_kv_dump **ret,

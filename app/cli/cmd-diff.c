@@ -31,6 +31,12 @@ static bool is_plan(const char *path)
     return !app_is_model_file(path) && psc_plan_file_is(path);
 }
 
+static bool is_lazy_word(const char *word)
+{
+    enum psc_generation generation;
+    return psc_generation_parse(word, &generation) || psc_candela_fault_from_name(word) != PSC_CANDELA_FAULT_N || !strcmp(word, "level");
+}
+
 /* A generation of candela's planner, with faults, for an expression; a planner for the rest. */
 static enum psc_status choose(struct side *side, const char *word, struct psc_error *reterr)
 {
@@ -43,6 +49,9 @@ static enum psc_status choose(struct side *side, const char *word, struct psc_er
         for (const char *p = word; *p; p += *p == '+') {
             size_t n = strcspn(p, "+");
             snprintf(part, sizeof part, "%.*s", (int)(n < sizeof part ? n : sizeof part - 1), p);
+            if (strcmp(part, "candela") && !is_lazy_word(part))
+                return psc_fail(reterr, PSC_ERR_USAGE, "'%.40s' is no generation (hardened, 0.1, 0.2, arena), no fault (b1 to b22, cl1 to "
+                                "cl4) and not level: an expression is planned as candela plans", part);
             if (strcmp(part, "candela") && !cli_add_lazy_word(o, part))
                 return psc_fail(reterr, PSC_ERR_USAGE, "'%.60s' is too long", word);
             p += n;

@@ -215,8 +215,8 @@ static enum cli_exit answer(const struct cli_options *options, const struct psc_
     if (a->packed)
         return answer_boxes(options, a);
     if (!a->plan) {
-        (void)psc_fail(&error, PSC_ERR_USAGE,
-                       "phase %" PRIu32 " brings its events, not a plan; --planner pool makes one", options->phase);
+        (void)psc_fail(&error, PSC_ERR_USAGE, a->phase->graph ? "phase %" PRIu32 " brings its events, not a plan; --planner pool makes one"
+                       : "phase %" PRIu32 " brings its events and no graph: there is nothing to plan", options->phase);
         return cli_complain(options->file, &error);
     }
     struct psc_text out = {0};

@@ -229,6 +229,8 @@ static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
         return psc_fail(reterr, PSC_ERR_USAGE, "--chat makes a message of -p TEXT: there is none");
     if (cli_given(r->options, (const char *const[]){"--fill", "--times", "--refill", NULL}, false))
         return psc_fail(reterr, PSC_ERR_USAGE, "--fill, --times and --refill are for graphs; a model takes -p TEXT or --tokens IDS");
+    if (r->options->has_phase)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--phase is for files of graphs: a run of a model is its prefill, then decode");
     if (c->tokens) {
         enum psc_status status = cli_parse_ids(&r->arena, c->tokens, &ids, &q->prompt_n, reterr);
         q->prompt = ids;
@@ -595,6 +597,8 @@ enum cli_exit cli_run(struct cli_options *options)
     enum cli_exit exit = cli_run_files_check(options);
     if (exit)
         return exit;
+    if (cli_words_fit(options, &error) || (!options->run.on_arenas && cli_planner_takes_options(options, &error)))
+        return cli_complain(NULL, &error);
     r.shows_progress = isatty(STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &r.began);
     if (open_subject(&r, &error)) {

@@ -3,6 +3,7 @@
 #include "app/cli/lazy.h"
 #include "app/cli/words.h"
 #include "app/model.h"
+#include "core/plan/offsets/offsets.h"
 #include "traces/traces.h"
 
 #include <errno.h>
@@ -168,16 +169,46 @@ static enum psc_status graph_takes_words(struct cli_options *o, struct psc_error
     return PSC_OK;
 }
 
+enum psc_status cli_words_fit(struct cli_options *o, struct psc_error *reterr)
+{
+    if (!cli_lazy_is(o))
+        return graph_takes_words(o, reterr);
+    if (o->command != CLI_COMPARE && (o->replan || o->plan_file || o->model_option)) /* it asks other planners, too */
+        return psc_fail(reterr, PSC_ERR_USAGE, "an expression is planned as candela plans: it takes --generation and --fault, no "
+                        "other option of planners or models");
+    return PSC_OK;
+}
+
+/* `compare` asks every planner, and `diff` may ask two: there an option is for whoever looks at it. */
+enum psc_status cli_planner_takes_options(const struct cli_options *o, struct psc_error *reterr)
+{
+    static const char *const of_pools[] = {"--mode", "--slots", "--order", NULL};
+    static const char *const of_arenas[] = {"--align", "--capacity", "--in-place", NULL};
+    static const char *const of_search[] = {"--work", "--time", NULL};
+    const char *name = o->planner ? o->planner->name : "pool", *odd;
+    bool packs = psc_packer_find(name), pools = !packs && strcmp(name, "candela");
+    if (o->command == CLI_COMPARE || o->command == CLI_DIFF)
+        return PSC_OK;
+    if (!pools && (odd = o->plan.faults ? "--fault" : cli_given(o, of_pools, false)))
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s is for --planner pool: %s does not look at it", odd, name);
+    if (strcmp(name, "optimal") && (odd = cli_given(o, of_search, false)))
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s is for --planner optimal: %s does not search", odd, name);
+    if (packs || !(odd = cli_given(o, of_arenas, false)))
+        return PSC_OK;
+    return psc_fail(reterr, PSC_ERR_USAGE, "%s is for planners of one arena (best-fit, linear-scan, greedy-size, greedy-breadth, "
+                    "optimal): %s does not look at it", odd, name);
+}
+
 enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, bool whole)
 {
     struct psc_report report = {0};
     struct psc_error error = {0};
     struct psc_open_options open = {.whole = whole};
     enum psc_status status;
-    if (options->expr || (*options->lazy_words && cli_lazy_is(options)))
-        status = cli_lazy_doc(options, &in->doc, &error);
-    else if ((status = graph_takes_words(options, &error)))
+    if ((status = cli_words_fit(options, &error)))
         ; /* the sentence is there */
+    else if (options->expr || (*options->lazy_words && cli_lazy_is(options)))
+        status = cli_lazy_doc(options, &in->doc, &error);
     else if (options->preset || app_is_model_file(options->file))
         status = open_model(in, options, &error);
     else if (options->model_option)
@@ -243,7 +274,10 @@ enum cli_exit cli_analyse_phase(const struct cli_input *in, const struct cli_opt
         .foreign = options->plan_file ? &in->foreign : NULL,
         .as_planned = options->story == CLI_PLANNED,
     };
-    enum psc_status status = psc_analysis_new(phase, &want, ret, &error);
+    enum psc_status status = phase->graph ? cli_planner_takes_options(options, &error) : PSC_OK;
+    if (status)
+        return cli_complain(NULL, &error);
+    status = psc_analysis_new(phase, &want, ret, &error);
     if (!status)
         return CLI_CLEAN;
     return cli_complain(options->plan_file ? options->plan_file : options->file, &error);
@@ -268,8 +302,12 @@ enum cli_exit cli_print(struct psc_text *text, enum cli_exit status)
 enum cli_exit cli_budget(const struct cli_options *options, const struct psc_analysis *analysis, uint32_t phase)
 {
     const struct psc_plan *plan = analysis->plan;
-    uint64_t peak = plan ? plan->figures.peak_live_bytes : analysis->history ? analysis->history->peak_bytes : 0;
-    uint64_t buffers = plan ? plan->figures.buffers : analysis->story ? analysis->story->buffer_n : 0;
+    return cli_budget_of(options, plan ? plan->figures.peak_live_bytes : analysis->history ? analysis->history->peak_bytes : 0,
+                         plan ? plan->figures.buffers : analysis->story ? analysis->story->buffer_n : 0, phase);
+}
+
+enum cli_exit cli_budget_of(const struct cli_options *options, uint64_t peak, uint64_t buffers, uint32_t phase)
+{
     char a[32], b[32];
     enum cli_exit status = CLI_CLEAN;
     if (options->has_max_peak && peak > options->max_peak) {

@@ -31,6 +31,12 @@ enum cli_exit cli_analyse(const struct cli_input *in, const struct cli_options *
 enum cli_exit cli_analyse_phase(const struct cli_input *in, const struct cli_options *options, const struct psc_phase *phase,
                                 struct psc_analysis **ret);
 
+/* What can only be judged when it is known what FILE is: generations and faults of expressions belong to these and to
+ * --planner candela, planner options to graphs. PSC_ERR_USAGE says what says nothing here. */
+enum psc_status cli_words_fit(struct cli_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Of a graph: options of pools belong to pools, those of arenas to arenas. */
+enum psc_status cli_planner_takes_options(const struct cli_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+
 /* "planscope-cli: PATH:LINE:COLUMN: sentence"; path may be NULL. Returns CLI_BAD. */
 enum cli_exit cli_complain(const char *path, const struct psc_error *error);
 enum cli_exit cli_complain_nomem(void);
@@ -43,5 +49,6 @@ void cli_add_message(struct psc_text *out, const struct psc_message *m);
 enum cli_exit cli_print(struct psc_text *text, enum cli_exit status);
 /* What --max-peak and --max-buffers say of one phase: CLI_CLEAN, or CLI_BUDGET with a sentence on stderr. */
 enum cli_exit cli_budget(const struct cli_options *options, const struct psc_analysis *analysis, uint32_t phase);
+enum cli_exit cli_budget_of(const struct cli_options *options, uint64_t peak, uint64_t buffers, uint32_t phase);
 
 #endif

@@ -269,7 +269,16 @@ enum cli_exit cli_lazy_plan(const struct cli_options *o)
     struct psc_candela_memory memory;
     struct psc_error error = {0};
     struct psc_text out = {0};
+    static const char *const takes[] = {"--expr", "--generation", "--fault", "--json", "--nodes", "--log", "--max-peak",
+                                        "--max-buffers", NULL}; /* all steps are listed, with their reasons */
+    const char *odd = cli_given(o, takes, true);
+    if (odd) {
+        (void)psc_fail(&error, PSC_ERR_USAGE, "an expression is planned as candela plans: plan takes --generation, --fault, --max-peak, "
+                       "--max-buffers and --json, not %s", odd);
+        return cli_complain(NULL, &error);
+    }
     enum psc_status status = plan_it(o, &p, &error);
+    uint32_t slots = 0;
     if (!status)
         status = psc_candela_report(p.plan, &memory, &error);
     if (!status && o->json) {
@@ -281,8 +290,10 @@ enum cli_exit cli_lazy_plan(const struct cli_options *o)
     } else if (!status) {
         add_people(&out, &p, &memory);
     }
+    if (!status)
+        slots = p.plan->slot_n;
     release(&p);
-    return status ? cli_complain(o->file, &error) : cli_print(&out, CLI_CLEAN);
+    return status ? cli_complain(o->file, &error) : cli_print(&out, cli_budget_of(o, 4 * memory.peak, slots, 0));
 }
 
 /* ---- run ---------------------------------------------------------------------------------------------------- */

@@ -254,19 +254,20 @@ static enum psc_status parse_command(struct cli_options *ret, const char *word, 
 static enum psc_status check_whole(struct cli_options *o, struct psc_error *reterr)
 {
     const char *name = cli_commands[o->command].name;
+    if ((o->file && !*o->file) || (o->other && !*o->other))
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a FILE: its name is empty", name);
     if (o->preset && o->file)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s takes a FILE or --preset, not both: '%.60s' is one too many", name, o->file);
     if (o->expr && (o->file || o->preset))
         return psc_fail(reterr, PSC_ERR_USAGE, "%s takes a FILE or --expr, not both", name);
-    if (o->expr && (o->replan || o->plan_file || o->model_option))
-        return psc_fail(reterr, PSC_ERR_USAGE, "an expression is planned as candela plans: it takes --generation and --fault, no "
-                                               "other option of planners or models");
     if (o->expr)
         o->file = "expression";
     if (!o->file && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a FILE; planscope-cli %s --help says more", name, name);
     if (o->command == CLI_DIFF && !o->other && !o->from && !o->to)
         return psc_fail(reterr, PSC_ERR_USAGE, "diff needs a second FILE, or --from and --to: two planners for the same graph");
+    if ((o->no_fuse_qkv && o->run.fuse_qkv == PSC_YES) || (o->no_fuse_ffn && o->run.fuse_ffn == PSC_YES))
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s and its opposite: one of them", o->no_fuse_qkv ? "--no-fuse-qkv" : "--no-fuse-ffn");
     if (o->weights && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "--weights is for presets: a file's weights have their types");
     if (o->preset)
@@ -276,7 +277,7 @@ static enum psc_status check_whole(struct cli_options *o, struct psc_error *rete
     if ((o->command == CLI_EXPORT || o->command == CLI_RENDER) && !o->out)
         return psc_fail(reterr, PSC_ERR_USAGE, "%s needs -o OUT", name);
     if (o->command == CLI_EXPORT && !o->has_format)
-        return psc_fail(reterr, PSC_ERR_USAGE, "export needs --format: minfer-graph, minfer-trace, plan, csv or gguf");
+        return psc_fail(reterr, PSC_ERR_USAGE, "export needs --format: minfer-graph, minfer-trace, plan, csv, minimalloc or gguf");
     if (o->command == CLI_EXPORT && o->format == CLI_AS_GGUF && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "--format gguf writes a preset with weights from a seed: it needs --preset");
     return PSC_OK;

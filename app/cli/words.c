@@ -1,6 +1,7 @@
 #include "app/cli/words.h"
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,14 +10,15 @@ void cli_add_safe(struct psc_text *out, const char *s)
 {
     if (!s)
         return;
-    const char *run = s;
+    const char *run = s, *end = s + strlen(s);
     for (const char *p = s; *p;) {
-        uint32_t code;
-        size_t n = psc_text_control(p, &code);
-        if (!n) {
-            p++;
+        uint32_t code = (unsigned char)*p; /* of a byte that is no UTF-8 */
+        size_t n = psc_text_control(p, &code), whole = psc_utf8_length(p, (size_t)(end - p));
+        if (!n && whole) {
+            p += whole;
             continue;
         }
+        n = n ? n : 1;
         psc_text_add_n(out, run, (size_t)(p - run));
         if (code == '\n')
             psc_text_add(out, "\\n");
