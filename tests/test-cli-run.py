@@ -790,6 +790,41 @@ def l31_a_recorded_decision_is_seen_beside_the_same_steps_launched():
 
 
 @test
+def l32_a_recording_outlives_the_buffers_it_was_made_with():
+    more = ('--replay', 'on', '-n', '12', '--move', '6')
+    sound, said = shim_verified(*more, status=0)
+    equal((sound['played'], sound['replay'], sound['first']), (7, 0, []), said)
+    moved = model('tiny-qwen2', *PROMPT, *SHIM, *more)
+    equal((moved['captures'], moved['replays']), (2, 5), 'dropped, warmed up, recorded again')
+    wrong, said = shim_verified('--fault', 'l32', *more)
+    equal([(f['cause'], f['kind'], f['phase'], f['step'], f['node']) for f in wrong['first']], [('replay', 'decode', 2, 0, None)], said)
+    equal((wrong['computed'], wrong['memory'], wrong['differ']), (0, 0, 0))
+    stale = model('tiny-qwen2', *PROMPT, *SHIM, *more, '--fault', 'l32')
+    equal((stale['captures'], stale['replays']), (1, 8))
+    equal(stale['tokens'][:5], moved['tokens'][:5], 'until the buffers move')
+    check(stale['tokens'] != moved['tokens'], 'l32 changes nothing')
+    answer = run('run', '--preset', 'tiny-qwen2', *PROMPT, '--move', '3', '--memory', 'arena')
+    check(answer.status == 2 and '--move says nothing' in answer.err, answer.err)
+
+
+@test
+def further_prompts_go_on_where_the_answer_ended():
+    asked = ('-p', 'The quick brown fox', '-n', '5', '--n-ctx', '64', '--then', ' jumps over it', '--then', 'and more')
+    first = model('tiny-qwen2', *asked)
+    equal((len(first['tokens']), first['text'].count('\n')), (15, 2))
+    for more in (('--chunk', '2'), ('--backend', 'deferred'), ('--planner', 'naive'), (*SHIM, '--replay', 'on')):
+        equal(model('tiny-qwen2', *asked, *more)['tokens'], first['tokens'], more)
+    model('tiny-qwen2', *asked, '--trace', path('turns.json'), '--hashes')
+    with open(path('turns.json'), encoding='utf-8') as file:
+        equal([p['kind'] for p in json.load(file)['phases']], ['prefill', 'decode'] * 3)
+    good('check', path('turns.json'))
+    plain = good('run', '--preset', 'tiny-qwen2', *asked).out.splitlines()
+    equal('\n'.join(plain[:-1]), first['text'])
+    answer = run('run', '--preset', 'tiny-qwen2', '-p', 'x', '--then', '')
+    check(answer.status == 2 and '--then' in answer.err, answer.err)
+
+
+@test
 def l34_a_spoilt_window_leaves_no_recording_and_right_numbers():
     wrong = model('tiny-qwen2', *PROMPT, *SHIM, '--replay', 'on', '--fault', 'l34')
     equal((wrong['captures'], wrong['replays']), (0, 0))

@@ -31,7 +31,8 @@ struct running {
     const struct cli_options *options;
     struct app_subject subject;
     struct psc_arena arena;
-    struct psc_tokens tokens;
+    struct psc_tokens tokens, turn_tokens[CLI_TURNS_MAX];
+    struct psc_run_turn turns[CLI_TURNS_MAX];
     struct psc_run_request request;
     struct psc_run_fill fills[CLI_FILLS_MAX];
     struct psc_arena_settings arenas;
@@ -209,13 +210,31 @@ static enum psc_status open_subject(struct running *r, struct psc_error *reterr)
     const struct cli_options *o = r->options;
     const struct psc_seed_watch watch = {making_cb, r};
     struct app_model_request request = {.path = o->file, .preset = o->preset, .weights = o->weights,
-                                        .takes_text = o->run.prompt && !o->run.tokens, .watch = &watch};
+                                        .takes_text = (o->run.prompt && !o->run.tokens) || o->run.turn_n, .watch = &watch};
     if (o->preset && !o->run.prompt && !o->run.tokens && !o->run.kv_load)
         return no_prompt(&o->run, reterr);
     uint32_t phase = o->phase;
     if (o->phase_kind)
         phase = !strcmp(o->phase_kind, "decode");
     return app_subject_open(&r->subject, &request, phase, NULL, reterr);
+}
+
+/* Further prompts begin no text: they stand behind what was generated. */
+static enum psc_status take_turns(struct running *r, struct psc_error *reterr)
+{
+    const struct cli_run *c = &r->options->run;
+    enum psc_status status = PSC_OK;
+    for (uint32_t i = 0; status == PSC_OK && i < c->turn_n; i++) {
+        struct psc_tokens *to = &r->turn_tokens[i];
+        if (c->chat || !r->subject.tokenizer)
+            status = app_subject_encode(&r->subject, c->turns[i], c->chat, to, reterr);
+        else
+            status = psc_tokenizer_encode(r->subject.tokenizer, c->turns[i], strlen(c->turns[i]), PSC_ENCODE_CONTROL, to, reterr);
+        r->turns[i] = (struct psc_run_turn){(const int32_t *)to->id, (uint32_t)to->n};
+    }
+    r->request.turns = r->turns;
+    r->request.turn_n = c->turn_n;
+    return status;
 }
 
 static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
@@ -258,7 +277,7 @@ static enum psc_status take_fills(struct running *r, struct psc_error *reterr)
     const struct cli_run *c = &r->options->run;
     enum psc_status status = PSC_OK;
     static const char *const of_models[] = {
-        "-p", "--tokens", "--chat", "-n", "--logits", "--chunk", "--seed", "--temp", "--top-k", "--top-p", "--min-p",
+        "-p", "--then", "--tokens", "--chat", "-n", "--logits", "--chunk", "--seed", "--temp", "--top-k", "--top-p", "--min-p",
         "--repeat-penalty", "--repeat-window", "--ignore-stop", "--kv-inputs", "--fuse-qkv", "--fuse-ffn", "--no-fuse-qkv",
         "--no-fuse-ffn", NULL};
     const char *odd = cli_given(r->options, of_models, false);
@@ -282,7 +301,7 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
     bool records = c->trace || c->events;
     r->request = (struct psc_run_request){
         .model = r->subject.model.model, .tokenizer = r->subject.tokenizer, .graph = r->subject.graph, .times = c->times,
-        .refill = c->refill, .n_predict = c->n, .n_ctx = (uint32_t)o->n_ctx, .chunk = c->chunk, .sampling = c->sampling,
+        .refill = c->refill, .move_at = c->move_at, .n_predict = c->n, .n_ctx = (uint32_t)o->n_ctx, .chunk = c->chunk, .sampling = c->sampling,
         .ignore_stop = c->ignore_stop, .backends = o->backend, .kv_inputs = c->kv_inputs, .kv_format = c->kv_format,
         .fuse_qkv = o->no_fuse_qkv ? PSC_NO : c->fuse_qkv, .fuse_ffn = o->no_fuse_ffn ? PSC_NO : c->fuse_ffn,
         .session = c->session, .ctx = r, .progress = progress_cb, .cancelled = cancelled_cb, .token = token_cb,
@@ -313,7 +332,10 @@ static enum psc_status make_request(struct running *r, struct psc_error *reterr)
         status = take_saved(r, reterr);
     if (status)
         return status;
-    return r->subject.graph ? take_fills(r, reterr) : take_prompt(r, reterr);
+    if (r->subject.graph)
+        return take_fills(r, reterr);
+    status = take_prompt(r, reterr);
+    return status ? status : take_turns(r, reterr);
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
@@ -385,7 +407,7 @@ static void result_json(struct psc_json *j, const struct running *r)
         psc_json_put_string(j, "text", psc_text_str(&a->text));
         psc_json_put_u64(j, "prompt_tokens", a->prefill_tokens);
         psc_json_put_f64(j, "prefill_tps", rate(a->prefill_tokens, a->prefill_seconds));
-        psc_json_put_f64(j, "decode_tps", rate(a->token_n ? a->token_n - 1 : 0, a->decode_seconds));
+        psc_json_put_f64(j, "decode_tps", rate(a->token_n > a->end_n ? a->token_n - a->end_n : 0, a->decode_seconds));
         psc_json_put_bool(j, "stopped", a->stopped);
     }
     psc_json_put_bool(j, "cancelled", a->cancelled);
@@ -621,6 +643,8 @@ out:
     psc_verify_free(r.verify);
     psc_run_result_release(&r.result);
     psc_tokens_release(&r.tokens);
+    for (uint32_t i = 0; i < options->run.turn_n; i++)
+        psc_tokens_release(&r.turn_tokens[i]);
     psc_arena_release(&r.arena);
     app_subject_close(&r.subject);
     return exit;

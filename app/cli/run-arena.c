@@ -22,7 +22,7 @@ enum psc_status cli_arena_request(const struct cli_options *o, struct psc_arena_
         return psc_fail(reterr, PSC_ERR_USAGE, "with --memory arena nothing is planned: --planner, --plan, --budget and --recycled say "
                         "nothing");
     const char *of_plans = cli_given(
-        o, (const char *const[]){"--size", "--slots", "--order", "--capacity", "--in-place", "--work", "--time", NULL}, false);
+        o, (const char *const[]){"--size", "--slots", "--order", "--capacity", "--in-place", "--work", "--time", "--move", NULL}, false);
     if (of_plans)
         return psc_fail(reterr, PSC_ERR_USAGE, "with --memory arena nothing is planned: %s says nothing", of_plans);
     for (uint32_t i = 0; i < psc_named_fault_n(); i++) {

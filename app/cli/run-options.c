@@ -106,6 +106,15 @@ static bool set_fill(struct cli_options *o, const char *v)
     return true;
 }
 
+static bool set_move(struct cli_options *o, const char *v) { return whole(v, 2, &o->run.move_at); }
+static bool set_turn(struct cli_options *o, const char *v)
+{
+    if (!*v || o->run.turn_n >= CLI_TURNS_MAX)
+        return false;
+    o->run.turns[o->run.turn_n++] = v;
+    return true;
+}
+
 static bool set_capture(struct cli_options *o, const char *v)
 {
     o->run.has_capture = true;
@@ -207,6 +216,7 @@ const struct cli_option cli_run_option_table[] = {
     {"-p", "TEXT", RUN, set_prompt, "a text", "the prompt of a model"},
     {"-p", "N", BENCH, set_prompt_n, "a number of tokens", "tokens of a prompt; default 512, 0: none"},
     {"--chat", NULL, RUN, set_chat, NULL, "the prompt is a message that the model is to answer"},
+    {"--then", "TEXT", RUN, set_turn, "a text", "a further prompt when the answer has ended, in the same session; up to 64 times"},
     {"--tokens", "IDS", RUN, set_ids, "numbers of tokens", "the prompt as numbers: 5,77,130"},
     {"--fill", "NAME=VALUES", RUN, set_fill, "NAME=1,2,3", "an input of a graph; once for each"},
     {"-n", "N", RUN | BENCH, set_n, "a number of tokens", "tokens to generate; default 32, for bench 128"},
@@ -248,6 +258,7 @@ const struct cli_option cli_run_option_table[] = {
      "copy operands that an op overwrites, as the engine's cpu; off: as a GPU; default on"},
     {"--replay", "on|off", RUN | BENCH, set_replay, "on or off",
      "record splits in their third run, replay them after; default off, bench: on"},
+    {"--move", "N", RUN, set_move, "a number from 2", "before the N-th forward the graph gets other buffers, made anew (--fault l32)"},
     {"--fuse-qkv", NULL, RUN | BENCH, set_fuse_qkv, NULL, "fuse q, k and v in decode, also where it is not the default"},
     {"--fuse-ffn", NULL, RUN | BENCH, set_fuse_ffn, NULL, "fuse gate and up in decode, also where it is not the default"},
     {"--seed", "S", RUN, set_seed, "a number", "of the sampler; default 0"},

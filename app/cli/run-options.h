@@ -7,13 +7,15 @@
 #include "core/run/run.h"
 
 #define CLI_FILLS_MAX 256u
+#define CLI_TURNS_MAX 64u
 
 struct cli_run { /* all strings are borrowed from argv */
     const char *prompt, *tokens;      /* text; "5,77,130" */
     const char *fills[CLI_FILLS_MAX]; /* "x=1,2,3" */
-    uint32_t fill_n;
+    const char *turns[CLI_TURNS_MAX]; /* further prompts */
+    uint32_t fill_n, turn_n;
     bool chat, ignore_stop, refill, hashes, verify, has_n, has_capture, has_replay, has_kv_format;
-    uint32_t n, chunk, times, prompt_n, repeats;
+    uint32_t n, chunk, times, prompt_n, repeats, move_at;
     enum psc_choice fuse_qkv, fuse_ffn;
     enum psc_kv_format kv_format;
     enum psc_kv_inputs kv_inputs;

@@ -111,7 +111,7 @@ struct psc_rec_phase {
     const struct psc_graph *graph;     /* in the document */
     const struct psc_plan *plan;       /* of the session; the document has it unless values lie on arenas */
     const struct psc_graph *of;        /* the session's */
-    uint64_t uid;
+    uint64_t uid, moves;
     uint32_t index, steps;
     struct psc_look look;
     struct psc_rec_ids ids[PSC_REC_PLACES_MAX]; /* of each of the session's places */

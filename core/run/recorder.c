@@ -87,8 +87,8 @@ static enum psc_status describe_phase(struct psc_recorder *r, const struct psc_g
     return PSC_OK;
 }
 
-static enum psc_status begin_phase(struct psc_recorder *r, const struct psc_graph *of, uint64_t uid,
-                                   struct psc_error *reterr)
+static enum psc_status begin_phase(struct psc_recorder *r, const struct psc_graph *of,
+                                   const struct psc_session_counters *counters, struct psc_error *reterr)
 {
     struct psc_phase phase;
     r->has_phase = false;
@@ -104,7 +104,8 @@ static enum psc_status begin_phase(struct psc_recorder *r, const struct psc_grap
         return status;
     r->phase.graph = phase.graph;
     r->phase.of = of;
-    r->phase.uid = uid;
+    r->phase.uid = counters->uid;
+    r->phase.moves = counters->moves;
     r->phase.index = r->doc->phase_n;
     status = psc_rec_buffers(r, reterr);
     if (status == PSC_OK)
@@ -180,8 +181,9 @@ static enum psc_status begin_cb(void *ctx, struct psc_session *session, uint32_t
     r->raw = (struct psc_rec_raw){0};
     psc_session_counters(session, &counters);
     const struct psc_graph *graph = psc_session_graph(session);
-    if (!r->has_phase || r->phase.of != graph || r->phase.uid != counters.uid || strcmp(r->phase_kind, r->kind) != 0)
-        status = begin_phase(r, graph, counters.uid, reterr);
+    if (!r->has_phase || r->phase.of != graph || r->phase.uid != counters.uid || r->phase.moves != counters.moves ||
+        strcmp(r->phase_kind, r->kind) != 0)
+        status = begin_phase(r, graph, &counters, reterr);
     return status == PSC_OK ? psc_look_begin(r, reterr) : status;
 }
 

@@ -160,6 +160,8 @@ static void add_model_facts(struct facts *f, const struct psc_runner *r)
     add(f, "kv_format", psc_kv_format_name(q->kv_format));
     add_number(f, "n_ctx", r->n_ctx);
     add_number(f, "n_predict", q->n_predict);
+    if (q->turn_n)
+        add_number(f, "further_prompts", q->turn_n);
     if (q->sampling.temperature > 0) {
         add_number(f, "seed", q->sampling.seed);
         add_float(f, "temperature", (double)q->sampling.temperature);
@@ -213,6 +215,8 @@ enum psc_status psc_run_facts(const struct psc_runner *r, struct psc_doc *doc, s
         add(&f, "size", psc_size_name(o->plan.size));
         add(&f, "slots", psc_slots_name(o->plan.slots));
     }
+    if (q->move_at)
+        add_number(&f, "moved_before", q->move_at);
     if (o->replay)
         add(&f, "replay", "on");
     add(&f, "snapshot", o->snapshot ? "on" : "off");

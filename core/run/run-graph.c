@@ -108,7 +108,12 @@ enum psc_status psc_run_graph(struct psc_runner *r, struct psc_error *reterr)
         status = psc_recorder_phase(r->recorder, kind, reterr);
     double begin = psc_run_clock();
     for (uint32_t t = 0; status == PSC_OK && !r->result->cancelled && t < times; t++) {
-        if (!t || q->refill)
+        bool moved = false;
+        if (t)
+            status = psc_run_move(r, &moved, reterr);
+        if (status == PSC_OK && moved)
+            status = psc_run_check_plan(r, times > 1 && !q->refill, reterr);
+        if (status == PSC_OK && (!t || moved || q->refill))
             status = fill_all(r, reterr);
         if (status == PSC_OK)
             status = psc_run_execute(r, kind, &r->result->cancelled, reterr);

@@ -16,7 +16,8 @@ struct going {
     float *logits;                 /* the result's */
     uint32_t vocab;
     uint32_t position, step;       /* of the next token; forwards so far */
-    size_t token_cap;
+    size_t token_cap, end_cap;
+    int32_t *turn;                 /* room for the token before a further prompt and its own; in the runner's arena */
 };
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
@@ -38,7 +39,8 @@ static enum psc_status build_cb(void *ctx, struct psc_arena *arena, const struct
     return psc_model_graph_on(arena, r->request->model, &options, r->targets, r->target_n, &r->offload, ret, reterr);
 }
 
-static enum psc_status use_graph(struct going *g, uint32_t n_tokens, struct psc_error *reterr)
+/* moves: it is about to be executed. */
+static enum psc_status use_graph(struct going *g, uint32_t n_tokens, bool moves, struct psc_error *reterr)
 {
     struct psc_runner *r = g->r;
     bool decode = n_tokens == 1;
@@ -48,7 +50,10 @@ static enum psc_status use_graph(struct going *g, uint32_t n_tokens, struct psc_
         .fuse_qkv = r->fuse_qkv, .fuse_ffn = r->fuse_ffn, .kv_format = r->request->kv_format,
         .assignment = r->assignment, .weights_version = 1,
     };
+    bool moved = false;
     enum psc_status status = psc_session_use(r->session, &key, build_cb, r, reterr);
+    if (status == PSC_OK && moves)
+        status = psc_run_move(r, &moved, reterr);
     return status == PSC_OK ? psc_run_check_plan(r, false, reterr) : status;
 }
 
@@ -186,7 +191,7 @@ static enum psc_status forward(struct going *g, const char *kind, const int32_t 
 {
     struct psc_runner *r = g->r;
     bool is_decode = kind[0] == 'd';
-    enum psc_status status = use_graph(g, n, reterr);
+    enum psc_status status = use_graph(g, n, true, reterr);
     if (status == PSC_OK && r->recorder)
         status = psc_recorder_phase(r->recorder, kind, reterr);
     if (status == PSC_OK)
@@ -205,6 +210,18 @@ static enum psc_status forward(struct going *g, const char *kind, const int32_t 
     g->position += n;
     g->step++;
     return status;
+}
+
+/* ---- how far it may go ---------------------------------------------------------------------------------------------- */
+
+struct reach { uint64_t prompt, generated; }; /* tokens of all prompts, of all answers */
+static struct reach reach_of(const struct psc_run_request *q)
+{
+    struct reach r = {q->prompt_n, (uint64_t)q->n_predict * (q->turn_n + 1)};
+    for (uint32_t i = 0; i < q->turn_n; i++)
+        r.prompt += q->turns[i].n;
+    r.generated -= r.generated > 0; /* the last one is not computed */
+    return r;
 }
 
 /* ---- what was there before ---------------------------------------------------------------------------------------- */
@@ -233,38 +250,40 @@ static enum psc_status load(struct going *g, struct psc_error *reterr)
                             " positions: it cannot be gone on with as it is", c, kv->cells.cell[c].pending);
     if (r->recorder && !psc_recorder_loaded(r->recorder, kv->cells.cell, kv->cells.n))
         return psc_fail_nomem(reterr);
-    uint64_t last = g->position + (uint64_t)q->prompt_n + (q->n_predict ? q->n_predict - 1 : 0);
+    struct reach reach = reach_of(q);
+    uint64_t last = g->position + reach.prompt + reach.generated;
     if (last > r->n_ctx && !(q->session.run_faults >> PSC_RUN_L15 & 1))
         return psc_fail(reterr, PSC_ERR_USAGE,
-                        "%" PRIu32 " positions are taken, %" PRIu32 " tokens of the prompt and %" PRIu32 " more reach position %" PRIu64
-                        ", n_ctx is %" PRIu32, g->position, q->prompt_n, q->n_predict, last - 1, r->n_ctx);
+                        "%" PRIu32 " positions are taken, %" PRIu64 " tokens of the prompt and %" PRIu64 " more reach position %" PRIu64
+                        ", n_ctx is %" PRIu32, g->position, reach.prompt, (uint64_t)q->n_predict * (q->turn_n + 1), last - 1, r->n_ctx);
     return PSC_OK;
 }
 
 /* ---- prefill and decode ------------------------------------------------------------------------------------------- */
 
-static enum psc_status prefill(struct going *g, struct psc_error *reterr)
+/* known: of the tokens, generated before. */
+static enum psc_status prefill(struct going *g, const int32_t *tokens, uint32_t token_n, uint32_t known, struct psc_error *reterr)
 {
     const struct psc_run_request *q = g->r->request;
     struct psc_run_result *to = g->r->result;
-    uint32_t chunk = q->chunk && q->chunk < q->prompt_n ? q->chunk : q->prompt_n;
+    uint32_t chunk = q->chunk && q->chunk < token_n ? q->chunk : token_n;
     enum psc_status status = PSC_OK;
     double begin = psc_run_clock();
-    for (uint32_t at = 0; status == PSC_OK && !to->cancelled && at < q->prompt_n; at += chunk) {
-        uint32_t n = q->prompt_n - at < chunk ? q->prompt_n - at : chunk;
-        status = use_graph(g, n, reterr);
-        if (status == PSC_OK && !at)
+    for (uint32_t at = 0; status == PSC_OK && !to->cancelled && at < token_n; at += chunk) {
+        uint32_t n = token_n - at < chunk ? token_n - at : chunk;
+        status = use_graph(g, n, false, reterr);
+        if (status == PSC_OK && !g->step)
             status = load(g, reterr);
         if (status == PSC_OK) /* chunks have about as many nodes each */
-            g->r->total = (uint64_t)psc_session_graph(g->r->session)->n * ((q->prompt_n + chunk - 1) / chunk);
+            g->r->total = (uint64_t)psc_session_graph(g->r->session)->n * ((token_n + chunk - 1) / chunk);
         if (status == PSC_OK)
-            status = forward(g, "prefill", q->prompt + at, n, reterr);
+            status = forward(g, "prefill", tokens + at, n, reterr);
         if (status == PSC_OK && !to->cancelled)
-            to->prefill_tokens += n;
+            to->prefill_tokens += at ? n : n - known;
     }
-    to->prefill_seconds = psc_run_clock() - begin;
-    for (uint32_t i = 0; i < q->prompt_n && g->sampler; i++)
-        psc_sampler_accept(g->sampler, (uint32_t)q->prompt[i]);
+    to->prefill_seconds += psc_run_clock() - begin;
+    for (uint32_t i = known; i < token_n && g->sampler; i++)
+        psc_sampler_accept(g->sampler, (uint32_t)tokens[i]);
     return status;
 }
 
@@ -293,7 +312,16 @@ static enum psc_status take_token(struct going *g, uint32_t token, struct psc_er
     if (q->token)
         q->token(q->ctx, (int32_t)token, psc_text_str(&to->text) + from, to->text.n - from);
     if (q->progress)
-        q->progress(q->ctx, "decode", to->token_n, q->n_predict);
+        q->progress(q->ctx, "decode", to->token_n, (uint64_t)q->n_predict * (q->turn_n + 1));
+    return PSC_OK;
+}
+
+static enum psc_status end_answer(struct going *g, uint32_t stop, struct psc_error *reterr)
+{
+    struct psc_run_result *to = g->r->result;
+    if (!psc_grow(&to->ends, (size_t)to->end_n + 1, &g->end_cap, sizeof *to->ends))
+        return psc_fail_nomem(reterr);
+    to->ends[to->end_n++] = (struct psc_run_turn_end){to->token_n, to->stopped, (int32_t)stop};
     return PSC_OK;
 }
 
@@ -301,22 +329,30 @@ static enum psc_status decode(struct going *g, struct psc_error *reterr)
 {
     const struct psc_run_request *q = g->r->request;
     struct psc_run_result *to = g->r->result;
+    const struct psc_run_turn_end *until = to->end_n < q->forced_end_n ? &q->forced_ends[to->end_n] : NULL;
+    uint64_t end = until ? until->token_n : to->token_n + (uint64_t)q->n_predict;
     enum psc_status status = PSC_OK;
-    while (status == PSC_OK && !to->cancelled && to->token_n < q->n_predict) {
-        uint32_t token;
+    uint32_t token = 0;
+    to->stopped = false;
+    while (status == PSC_OK && !to->cancelled) {
         bool forced = to->token_n < q->forced_n;
+        if (to->token_n == end) {
+            to->stopped = until && until->stopped;
+            token = to->stopped ? (uint32_t)until->stop : token;
+            break;
+        }
         if (forced)
             token = (uint32_t)q->forced[to->token_n];
         else
             status = psc_sampler_next(g->sampler, g->logits, &token, reterr);
         if (status != PSC_OK)
             break;
-        to->stopped = !forced && is_stop(q, token);
+        to->stopped = !until && !forced && is_stop(q, token);
         if (to->stopped)
             break;
         status = take_token(g, token, reterr);
         to->cancelled = to->cancelled || (q->cancelled && q->cancelled(q->ctx));
-        if (status != PSC_OK || to->cancelled || to->token_n == q->n_predict)
+        if (status != PSC_OK || to->cancelled || (to->token_n == end && !(until && until->stopped)))
             break;
         double begin = psc_run_clock();
         status = forward(g, "decode", &to->tokens[to->token_n - 1], 1, reterr);
@@ -326,7 +362,31 @@ static enum psc_status decode(struct going *g, struct psc_error *reterr)
     psc_utf8_stream_end(&g->stream, &to->text);
     if (q->token && to->text.n > from)
         q->token(q->ctx, -1, psc_text_str(&to->text) + from, to->text.n - from);
-    return status == PSC_OK && to->text.failed ? psc_fail_nomem(reterr) : status;
+    if (status == PSC_OK && to->text.failed)
+        status = psc_fail_nomem(reterr);
+    return status == PSC_OK && !to->cancelled ? end_answer(g, token, reterr) : status;
+}
+
+/* A further prompt, on a line of its own. */
+static enum psc_status take_turn(struct going *g, const struct psc_run_turn *turn, struct psc_error *reterr)
+{
+    const struct psc_run_request *q = g->r->request;
+    struct psc_run_result *to = g->r->result;
+    const struct psc_run_turn_end *before = &to->ends[to->end_n - 1];
+    bool generated = !before->stopped && q->n_predict;
+    uint32_t n = 0;
+    if (before->stopped)
+        g->turn[n++] = before->stop;
+    else if (generated)
+        g->turn[n++] = to->tokens[to->token_n - 1];
+    memcpy(g->turn + n, turn->tokens, turn->n * sizeof *turn->tokens);
+    psc_text_add(&to->text, "\n");
+    if (to->text.failed)
+        return psc_fail_nomem(reterr);
+    if (q->token)
+        q->token(q->ctx, -1, "\n", 1);
+    enum psc_status status = prefill(g, g->turn, n + turn->n, generated, reterr);
+    return status == PSC_OK && !to->cancelled ? decode(g, reterr) : status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
@@ -335,7 +395,8 @@ static enum psc_status check_request(const struct psc_runner *r, struct psc_erro
 {
     const struct psc_run_request *q = r->request;
     uint32_t vocab = q->model->hyper.n_vocab;
-    uint64_t last = (uint64_t)q->prompt_n + (q->n_predict ? q->n_predict - 1 : 0); /* one past the last position */
+    struct reach reach = reach_of(q);
+    uint64_t last = reach.prompt + reach.generated; /* one past the last position */
     bool unbounded = q->session.run_faults >> PSC_RUN_L15 & 1;
     if (!q->prompt_n)
         return psc_fail(reterr, PSC_ERR_USAGE, "the prompt has no token; a model needs at least one");
@@ -343,14 +404,21 @@ static enum psc_status check_request(const struct psc_runner *r, struct psc_erro
         if (q->prompt[i] < 0 || (uint32_t)q->prompt[i] >= vocab)
             return psc_fail(reterr, PSC_ERR_USAGE, "token %" PRIu32 " of the prompt is %" PRId32 "; the model knows 0 to %" PRIu32,
                             i, q->prompt[i], vocab - 1);
+    for (uint32_t t = 0; t < q->turn_n; t++)
+        for (uint32_t i = 0; i < q->turns[t].n || !q->turns[t].n; i++)
+            if (!q->turns[t].n)
+                return psc_fail(reterr, PSC_ERR_USAGE, "prompt %" PRIu32 " has no token", t + 2);
+            else if (q->turns[t].tokens[i] < 0 || (uint32_t)q->turns[t].tokens[i] >= vocab)
+                return psc_fail(reterr, PSC_ERR_USAGE, "token %" PRIu32 " of prompt %" PRIu32 " is %" PRId32 "; the model knows 0 to %"
+                                PRIu32, i, t + 2, q->turns[t].tokens[i], vocab - 1);
     for (uint32_t i = 0; i < q->forced_n; i++)
         if (q->forced[i] < 0 || (uint32_t)q->forced[i] >= vocab)
             return psc_fail(reterr, PSC_ERR_USAGE, "forced token %" PRIu32 " is %" PRId32 "; the model knows 0 to %" PRIu32, i,
                             q->forced[i], vocab - 1);
     if (last > r->n_ctx && !unbounded)
         return psc_fail(reterr, PSC_ERR_USAGE,
-                        "%" PRIu32 " token%s of the prompt and %" PRIu32 " more reach position %" PRIu64 ", n_ctx is %" PRIu32
-                        "%s", q->prompt_n, q->prompt_n == 1 ? "" : "s", q->n_predict, last - 1, r->n_ctx,
+                        "%" PRIu64 " token%s of the prompt and %" PRIu64 " more reach position %" PRIu64 ", n_ctx is %" PRIu32
+                        "%s", reach.prompt, reach.prompt == 1 ? "" : "s", (uint64_t)q->n_predict * (q->turn_n + 1), last - 1, r->n_ctx,
                         last <= q->model->hyper.n_ctx_max ? ": ask for a larger n_ctx" : ", and the model was made for no more");
     return PSC_OK;
 }
@@ -365,15 +433,19 @@ static enum psc_status make_room(struct going *g, struct psc_error *reterr)
     if (sampling.repeat_penalty == 0)
         sampling.repeat_penalty = 1;
     g->vocab = q->model->hyper.n_vocab;
-    g->words = psc_arena_alloc(&r->arena, (size_t)q->prompt_n * 2 * PSC_KV_MAP_RUNS, sizeof *g->words);
-    g->positions = psc_arena_alloc(&r->arena, q->prompt_n, sizeof *g->positions);
-    g->cells = psc_arena_alloc(&r->arena, q->prompt_n, sizeof *g->cells);
-    g->spans = psc_arena_alloc(&r->arena, q->prompt_n, 2 * sizeof *g->spans);
-    g->map = psc_arena_alloc(&r->arena, q->prompt_n, 2 * PSC_KV_MAP_RUNS * sizeof *g->map);
+    uint32_t most = q->prompt_n; /* tokens of one forward */
+    for (uint32_t i = 0; i < q->turn_n; i++)
+        most = q->turns[i].n >= most ? q->turns[i].n + 1 : most;
+    g->turn = psc_arena_alloc(&r->arena, most, sizeof *g->turn);
+    g->words = psc_arena_alloc(&r->arena, (size_t)most * 2 * PSC_KV_MAP_RUNS, sizeof *g->words);
+    g->positions = psc_arena_alloc(&r->arena, most, sizeof *g->positions);
+    g->cells = psc_arena_alloc(&r->arena, most, sizeof *g->cells);
+    g->spans = psc_arena_alloc(&r->arena, most, 2 * sizeof *g->spans);
+    g->map = psc_arena_alloc(&r->arena, most, 2 * PSC_KV_MAP_RUNS * sizeof *g->map);
     g->logits = psc_alloc0(g->vocab, sizeof *g->logits);
     r->result->logits = g->logits;
     r->result->logit_n = g->vocab;
-    if (!g->words || !g->positions || !g->cells || !g->spans || !g->map || !g->logits)
+    if (!g->turn || !g->words || !g->positions || !g->cells || !g->spans || !g->map || !g->logits)
         return psc_fail_nomem(reterr);
     enum psc_status status = psc_kv_runs_init(&r->result->kv, r->n_ctx, reterr);
     if (status != PSC_OK)
@@ -388,9 +460,11 @@ enum psc_status psc_run_model(struct psc_runner *r, struct psc_error *reterr)
     if (status == PSC_OK)
         status = make_room(&g, reterr);
     if (status == PSC_OK)
-        status = prefill(&g, reterr);
+        status = prefill(&g, r->request->prompt, r->request->prompt_n, 0, reterr);
     if (status == PSC_OK && !r->result->cancelled)
         status = decode(&g, reterr);
+    for (uint32_t i = 0; status == PSC_OK && !r->result->cancelled && i < r->request->turn_n; i++)
+        status = take_turn(&g, &r->request->turns[i], reterr);
     psc_sampler_free(g.sampler);
     return status;
 }

@@ -34,6 +34,7 @@ struct psc_runner {
     size_t arena_run_cap;
     const char *stage;             /* "prefill", for progress */
     uint64_t done, total;          /* nodes */
+    uint32_t executions;           /* that were begun */
     struct psc_map seen;           /* findings counted */
     uint64_t checked_uid;          /* latest graph whose plan was checked */
     struct psc_arena arena;        /* scratch of the whole run */
@@ -61,6 +62,8 @@ void psc_run_arena_release(struct psc_runner *r);
 /* Frees the session, too. */
 void psc_run_arena_release_result(struct psc_run_result *result);
 /* ---- run.c */
+/* Gives the current graph other buffers when it is time. *ret_moved: it must be filled. */
+enum psc_status psc_run_move(struct psc_runner *r, bool *ret_moved, struct psc_error *reterr) PSC_MUST_CHECK;
 /* Fills an input and tells the recorder. */
 enum psc_status psc_run_fill(struct psc_runner *r, psc_node node, const void *words, uint64_t n,
                              struct psc_error *reterr) PSC_MUST_CHECK;

@@ -100,6 +100,15 @@ static void make_sink(struct psc_runner *r)
     r->listens = r->recorder || r->request->cancelled || r->request->progress;
 }
 
+enum psc_status psc_run_move(struct psc_runner *r, bool *ret_moved, struct psc_error *reterr)
+{
+    *ret_moved = r->request->move_at && r->executions + 1 == r->request->move_at;
+    if (!*ret_moved)
+        return PSC_OK;
+    r->checked_uid = 0; /* its plan is another one now */
+    return psc_session_move(r->session, reterr);
+}
+
 enum psc_status psc_run_fill(struct psc_runner *r, psc_node node, const void *words, uint64_t n, struct psc_error *reterr)
 {
     enum psc_status status = r->result->on_arenas ? psc_run_arena_fill(r, node, words, n, reterr)
@@ -112,6 +121,7 @@ enum psc_status psc_run_fill(struct psc_runner *r, psc_node node, const void *wo
 enum psc_status psc_run_execute(struct psc_runner *r, const char *stage, bool *ret_cancelled, struct psc_error *reterr)
 {
     r->stage = stage;
+    r->executions++;
     enum psc_status status = psc_session_execute(r->session, r->listens ? &r->sink : NULL, reterr);
     if (status == PSC_OK && r->request->executed)
         status = r->request->executed(r->request->executed_ctx, r->session, reterr);
@@ -236,6 +246,7 @@ enum psc_status psc_run(const struct psc_backend_api *const *apis, uint32_t api_
 void psc_run_result_release(struct psc_run_result *result)
 {
     psc_free(result->tokens);
+    psc_free(result->ends);
     psc_text_release(&result->text);
     psc_doc_free(result->doc);
     psc_free(result->logits);

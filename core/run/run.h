@@ -1,7 +1,7 @@
 /* core/run/run.h: one run from a request to a document: what the command line, the window and the tests call.
  *
  *     request   a model and a prompt, or a graph and fills; backends; planner; faults; what to record
- *       |  psc_run: prefill (in chunks), decode until a stop token or n_predict
+ *       |  psc_run: prefill (in chunks), decode until a stop token or n_predict; the same for each further prompt
  *     result    tokens, text, speeds, figures, findings, and the document that the window opens
  *
  * The plan of every phase is checked before its first launch; what really happened is checked afterwards. Findings do not
@@ -30,6 +30,11 @@ struct psc_run_fill { const char *name; const void *words; uint64_t n; };
 enum psc_status psc_run_find_input(const struct psc_graph *graph, const char *name, psc_node *ret,
                                    struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* A further prompt on the same session and cache: it comes when the answer before it has ended, behind the token that was
+ * generated last and not computed yet (or behind the stop token). */
+struct psc_run_turn { const int32_t *tokens; uint32_t n; };
+struct psc_run_turn_end { uint32_t token_n; bool stopped; int32_t stop; }; /* tokens generated until then; by which stop token */
+
 enum psc_choice { PSC_BY_DEFAULT, PSC_NO, PSC_YES };
 
 struct psc_run_request {
@@ -49,9 +54,14 @@ struct psc_run_request {
     const int32_t *stop;                     /* tokens that end the run, beside the tokenizer's */
     uint32_t stop_n;
     bool ignore_stop;
+    const struct psc_run_turn *turns;        /* each is answered with at most n_predict tokens; of a model */
+    uint32_t turn_n;
     const int32_t *forced;                   /* tokens that are taken one after the other, whatever the logits say; then as usual */
     uint32_t forced_n;
+    const struct psc_run_turn_end *forced_ends; /* where the first answers end, instead of n_predict and stop tokens */
+    uint32_t forced_end_n;
 
+    uint32_t move_at;                        /* before this execution (from 1; 0: none) the graph gets other buffers, made anew */
     const char *backends;                    /* "cpu", "deferred", "mixed:0-11=deferred,12-99=cpu"; NULL: cpu */
     enum psc_choice fuse_qkv, fuse_ffn;      /* by default: where the backend fuses_decode */
     enum psc_kv_inputs kv_inputs;            /* by default positions: the published topology */
@@ -83,9 +93,11 @@ struct psc_run_result {
     int32_t *tokens;                 /* generated, the stop token not included; owned */
     uint32_t token_n;
     struct psc_text text;            /* valid UTF-8; owned */
-    bool cancelled, stopped;         /* by the person; by a stop token */
+    bool cancelled, stopped;         /* by the person; the last answer by a stop token */
+    struct psc_run_turn_end *ends;   /* of the prompt's answer, then of each turn's; owned */
+    uint32_t end_n;                  /* answers that ended */
     uint32_t loaded_rows;            /* positions that were there before the prompt */
-    uint32_t prefill_tokens;
+    uint32_t prefill_tokens;         /* of prompts; stop tokens that the next one stands behind count, generated ones do not */
     double prefill_seconds, decode_seconds;
     uint64_t planned_bytes, used_bytes; /* pools: of the plan that needs most; as they are at the end. Arenas: 0; blocks */
     uint64_t kv_bytes;               /* K and V regions */

@@ -164,7 +164,7 @@ static struct psc_pool_item item_of(const struct psc_session *s, const struct ps
     const struct psc_pool_buffer *b = &s->pools[mapped->pool_of[backend]].slots[id].b;
     struct psc_pool_item item = {.backend = psc_pool_backend_name(mapped->graph, (uint8_t)backend), .id = id, .bytes = b->bytes,
                                  .base = base, .role = b->role, .layer = -1, .node = PSC_NONE};
-    if (b->role == PSC_ROLE_PERSISTENT && psc_session_fault(s, PSC_RUN_L13))
+    if ((b->role == PSC_ROLE_PERSISTENT && psc_session_fault(s, PSC_RUN_L13)) || (b->role == PSC_ROLE_POOL && s->moving))
         item.role = PSC_ROLE_STAGING; /* something of another graph's */
     return item;
 }

@@ -36,6 +36,7 @@ struct psc_session {
     uint64_t bounce_bytes;
     struct psc_arena_memory *arena; /* owned; NULL: values lie in the pools */
     bool capture_off;              /* an error inside a window: no more captures in this session */
+    bool moving;                   /* the graph that is being mapped gets no buffer that is there */
     bool unsettled;                /* a backend could not be waited for: what was handed to it may still be running */
 };
 

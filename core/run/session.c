@@ -70,6 +70,11 @@ void psc_session_free(struct psc_session *s)
     psc_free(s);
 }
 
+static enum psc_status no_graph(struct psc_error *reterr)
+{
+    return psc_fail(reterr, PSC_ERR_USAGE, "this session has no graph yet");
+}
+
 /* ---- graphs ---------------------------------------------------------------------------------------------------------- */
 
 /* A cached graph becomes current again. */
@@ -133,6 +138,18 @@ enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_ke
     return build_new(s, key, build, ctx, reterr);
 }
 
+enum psc_status psc_session_move(struct psc_session *s, struct psc_error *reterr)
+{
+    enum psc_status status = s->current ? psc_schedule_settle(s, reterr) : no_graph(reterr);
+    if (status)
+        return status;
+    s->moving = true;
+    status = psc_session_map(s, s->current, reterr);
+    s->moving = false;
+    s->counters.moves += !status;
+    return status;
+}
+
 /* ---- inputs ----------------------------------------------------------------------------------------------------------- */
 
 static void list_inputs(const struct psc_program *p, struct psc_text *text)
@@ -156,11 +173,6 @@ static enum psc_status no_such_input(const struct psc_program *p, const char *na
         psc_fail(reterr, PSC_ERR_USAGE, "no input is called '%.64s'; there is: %s", name, psc_text_str(&text));
     psc_text_release(&text);
     return PSC_ERR_USAGE;
-}
-
-static enum psc_status no_graph(struct psc_error *reterr)
-{
-    return psc_fail(reterr, PSC_ERR_USAGE, "this session has no graph yet");
 }
 
 enum psc_status psc_session_fill(struct psc_session *s, const char *name, const void *words, uint64_t n,

@@ -86,6 +86,11 @@ void psc_session_free(struct psc_session *s); /* NULL is fine */
 enum psc_status psc_session_use(struct psc_session *s, const struct psc_graph_key *key, psc_graph_build_fn build, void *ctx,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 
+/* Gives the current graph other buffers than it has, made anew; it must be filled anew. The old ones stay in the pools, idle: a
+ * recording that outlives its buffers (fault l32) goes on using them. Mapped once more later, a graph gets those with the lowest
+ * ids again. K and V regions and staging stay where they are. On failure all is as before. */
+enum psc_status psc_session_move(struct psc_session *s, struct psc_error *reterr) PSC_MUST_CHECK;
+
 /* Fills an input of the current graph by name. n counts elements and must be the node's; words are bit patterns. */
 enum psc_status psc_session_fill(struct psc_session *s, const char *name, const void *words, uint64_t n,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
@@ -116,7 +121,7 @@ struct psc_session_counters {
     uint64_t builds, reuses, uid;          /* of the graph cache; uid of the current graph */
     uint64_t copies, waits, deferred_waits, blocking_copies, most_in_flight;
     uint64_t copied_bytes;                 /* by those copies */
-    uint64_t launches, skipped_dead, captures, replays;
+    uint64_t launches, skipped_dead, captures, replays, moves;
 };
 void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret);
 

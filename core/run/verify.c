@@ -241,6 +241,8 @@ static struct psc_run_request again(struct psc_verify *v)
     q.cancelled = cancelled_cb;
     q.forced = v->result->tokens;
     q.forced_n = v->result->token_n;
+    q.forced_ends = v->result->ends;
+    q.forced_end_n = v->result->end_n;
     q.session.replay = false; /* a stale recording is one of the things that may be wrong */
     q.record = (struct psc_recorder_options){.hashes = true, .reruns = q.record.reruns, .hashed = hashed_cb, .hashed_ctx = v,
                                              .forget = true};
@@ -251,7 +253,7 @@ static struct psc_run_request clean_request(struct psc_verify *v)
 {
     struct psc_run_request q = again(v);
     if (q.model && q.session.run_faults >> PSC_RUN_L15 & 1) { /* it went beyond n_ctx */
-        uint32_t all = v->result->loaded_rows + q.prompt_n + v->result->token_n;
+        uint32_t all = v->result->loaded_rows + v->result->prefill_tokens + v->result->token_n;
         q.n_ctx = psc_model_n_ctx(&q.model->hyper, q.n_ctx, q.prompt_n) < all ? all : q.n_ctx;
     }
     q.session.planner = psc_planner_find("naive");
