@@ -187,16 +187,16 @@ enum psc_status psc_pskv_open(struct psc_kv_dump *dump, int fd, uint64_t n, stru
 static enum psc_status compare(const struct psc_kv_image *has, const struct psc_kv_image *wants, struct psc_error *reterr)
 {
     if (has->backend && wants->backend && strcmp(has->backend, wants->backend))
-        return psc_fail(reterr, PSC_ERR_USAGE, "the session was saved on %s, the cache is on %s", has->backend, wants->backend);
+        return psc_fail(reterr, PSC_ERR_USAGE, "it was saved on %s, the session is on %s", has->backend, wants->backend);
     if (has->rows != wants->rows)
-        return psc_fail(reterr, PSC_ERR_USAGE, "the session has n_ctx %u, the cache has %u", has->rows, wants->rows);
+        return psc_fail(reterr, PSC_ERR_USAGE, "it has n_ctx %u, the session %u", has->rows, wants->rows);
     if (has->format != wants->format)
-        return psc_fail(reterr, PSC_ERR_USAGE, "the session's rows are %s, the cache's are %s", psc_kv_format_name(has->format),
+        return psc_fail(reterr, PSC_ERR_USAGE, "its rows are %s, the session's %s", psc_kv_format_name(has->format),
                         psc_kv_format_name(wants->format));
     if (has->width != wants->width)
-        return psc_fail(reterr, PSC_ERR_USAGE, "the session's rows have %u values, the cache's have %u", has->width, wants->width);
+        return psc_fail(reterr, PSC_ERR_USAGE, "its rows have %u values, the session's %u", has->width, wants->width);
     if (has->layer_n != wants->layer_n || memcmp(has->layer, wants->layer, has->layer_n * sizeof *has->layer))
-        return psc_fail(reterr, PSC_ERR_USAGE, "the session has %u layers, the cache has %u or other ones", has->layer_n,
+        return psc_fail(reterr, PSC_ERR_USAGE, "it has %u layers, the session %u or other ones", has->layer_n,
                         wants->layer_n);
     if (!has->has_v || !has->cells || !has->runs)
         return psc_fail(reterr, PSC_ERR_USAGE, "the file is a dump, not a session: it has no %s", !has->has_v ? "V rows"

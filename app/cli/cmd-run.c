@@ -174,7 +174,7 @@ static enum psc_status take_saved(struct running *r, struct psc_error *reterr)
     if (!q->model)
         return psc_fail(reterr, PSC_ERR_USAGE, "--kv-load is for models: the rows of a graph are its own affair");
     enum psc_status status = psc_kv_dump_open(c->kv_load, &plain, &r->saved, &why);
-    if (!status && strcmp(psc_kv_dump_format(r->saved), "planscope-kv"))
+    if (status == PSC_ERR_USAGE || (!status && strcmp(psc_kv_dump_format(r->saved), "planscope-kv")))
         status = psc_fail(&why, PSC_ERR_USAGE, "is a dump without a head: --kv-load takes the kv.pskv that --kv-dump writes");
     if (status)
         return psc_fail(reterr, status, "%s: %s", c->kv_load, why.text);

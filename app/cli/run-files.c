@@ -122,16 +122,21 @@ static enum cli_exit check_apart(const struct named *outputs, unsigned n, const 
 enum cli_exit cli_run_files_check(const struct cli_options *o)
 {
     const struct cli_run *c = &o->run;
-    struct psc_text pskv = {0};
+    struct psc_text pskv = {0}, loaded = {0}; /* of --kv-dump, and of a folder that is loaded */
     enum cli_exit exit = CLI_CLEAN;
     if (c->kv_dump)
         psc_text_addf(&pskv, "%s/kv.pskv", c->kv_dump);
-    if (pskv.failed)
+    if (c->kv_load)
+        psc_text_addf(&loaded, "%s/kv.pskv", c->kv_load);
+    if (pskv.failed || loaded.failed) {
+        psc_text_release(&pskv);
+        psc_text_release(&loaded);
         return cli_complain_nomem();
+    }
     const struct named outputs[OUTPUTS] = {{"--trace", c->trace}, {"--events", c->events}, {"--contents", c->contents},
                                            {"--logits", c->logits}, {"--kv-dump", pskv.s}};
     const struct named inputs[INPUTS] = {{"", o->preset ? NULL : o->file}, {"", o->plan_file}};
-    const struct named saved[INPUTS] = {{"", c->kv_load}};
+    const struct named saved[INPUTS] = {{"", c->kv_load}, {"", loaded.s}};
     for (unsigned i = 0; i < OUTPUTS - 1 && !exit; i++)
         if (outputs[i].path && !strcmp(outputs[i].path, "-")) {
             struct psc_error error = {.byte = UINT64_MAX};
@@ -148,6 +153,7 @@ enum cli_exit cli_run_files_check(const struct cli_options *o)
     if (!exit && c->kv_dump)
         exit = check_dump(c->kv_dump);
     psc_text_release(&pskv);
+    psc_text_release(&loaded);
     return exit;
 }
 

@@ -254,8 +254,9 @@ static enum psc_status load(struct going *g, struct psc_error *reterr)
     uint64_t last = g->position + reach.prompt + reach.generated;
     if (last > r->n_ctx && !(q->session.run_faults >> PSC_RUN_L15 & 1))
         return psc_fail(reterr, PSC_ERR_USAGE,
-                        "%" PRIu32 " positions are taken, %" PRIu64 " tokens of the prompt and %" PRIu64 " more reach position %" PRIu64
-                        ", n_ctx is %" PRIu32, g->position, reach.prompt, (uint64_t)q->n_predict * (q->turn_n + 1), last - 1, r->n_ctx);
+                        "%" PRIu32 " positions are taken, %" PRIu64 " token%s of the prompt and %" PRIu64 " more reach position %" PRIu64
+                        ", n_ctx is %" PRIu32, g->position, reach.prompt,
+                        reach.prompt == 1 ? "" : "s", (uint64_t)q->n_predict * (q->turn_n + 1), last - 1, r->n_ctx);
     return PSC_OK;
 }
 
