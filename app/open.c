@@ -7,7 +7,7 @@
 
 struct _PscOpening {
     gint refs;
-    char *path;
+    char *path, *lazy_words;
     gint cancelled; /* atomic */
     gint permille;  /* atomic; -1 not known */
     gint stage;     /* atomic: index into stages */
@@ -26,6 +26,7 @@ static void unref(gpointer pointer)
     if (!g_atomic_int_dec_and_test(&opening->refs))
         return;
     g_free(opening->path);
+    g_free(opening->lazy_words);
     g_free(opening);
 }
 
@@ -78,7 +79,7 @@ static void run(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data, GCanc
 {
     PscOpening *opening = data;
     PscOpened *opened = opening->result;
-    struct psc_open_options options = {.progress = progress_cb, .ctx = opening};
+    struct psc_open_options options = {.progress = progress_cb, .ctx = opening, .lazy_words = opening->lazy_words};
     struct psc_report report = {0};
     struct psc_error error = {0};
     struct psc_doc *doc = NULL;
@@ -120,17 +121,19 @@ static gboolean timer_cb(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-PscOpening *psc_open_start(const char *path, PscOpenProgress progress, PscOpenDone done, gpointer data)
+PscOpening *psc_open_start(const char *path, const char *lazy_words, PscOpenProgress progress, PscOpenDone done, gpointer data)
 {
     PscOpening *opening = g_new0(PscOpening, 1);
     opening->refs = 2; /* the task's and that of finished_cb */
     opening->path = g_strdup(path);
+    opening->lazy_words = g_strdup(lazy_words);
     opening->permille = -1;
     opening->progress = progress;
     opening->done = done;
     opening->data = data;
     opening->result = g_new0(PscOpened, 1);
     opening->result->path = g_strdup(path);
+    opening->result->again = lazy_words != NULL;
     opening->result->title = g_path_get_basename(path);
     opening->timer = g_timeout_add(PROGRESS_MS, timer_cb, opening);
     GTask *task = g_task_new(NULL, NULL, finished_cb, opening);

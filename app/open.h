@@ -17,6 +17,7 @@ typedef struct {
     PscLook look;
     char *error;           /* one sentence or several; NULL when all is well */
     char *warning;         /* what the reader noticed; may be NULL */
+    gboolean again;        /* with words: what was open is planned otherwise */
 } PscOpened;
 void psc_opened_free(PscOpened *opened);
 
@@ -25,7 +26,8 @@ typedef struct _PscOpening PscOpening;
  * with a part of 1 (or < 0 when not known) and the name of the stage. */
 typedef void (*PscOpenDone)(PscOpened *opened, gpointer data);
 typedef void (*PscOpenProgress)(double part, const char *stage, gpointer data);
-PscOpening *psc_open_start(const char *path, PscOpenProgress progress, PscOpenDone done, gpointer data);
+/* lazy_words: of an expression, how it is to be planned (core/candela/script.h); NULL: as it says itself. */
+PscOpening *psc_open_start(const char *path, const char *lazy_words, PscOpenProgress progress, PscOpenDone done, gpointer data);
 /* Cancels: the worker stops when it next looks, and neither callback is called any more. */
 void psc_open_abandon(PscOpening *opening);
 const char *psc_open_path(PscOpening *opening);

@@ -541,6 +541,11 @@ static void open_path_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVar
     psc_window_open_path(PSC_WINDOW(widget), g_variant_get_string(value, NULL));
 }
 
+static void plan_expression_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *value)
+{
+    psc_window_plan_expression(PSC_WINDOW(widget), g_variant_get_string(value, NULL));
+}
+
 static void drawer_tab_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *value)
 {
     psc_window_show_timeline(PSC_WINDOW(widget));
@@ -569,6 +574,7 @@ void psc_window_install_actions(GtkWidgetClass *class)
     for (guint i = 0; i < G_N_ELEMENTS(actions); i++)
         gtk_widget_class_install_action(class, actions[i].name, NULL, run_cb);
     gtk_widget_class_install_action(class, "win.open-path", "s", open_path_cb);
+    gtk_widget_class_install_action(class, "win.plan-expression", "s", plan_expression_cb);
     gtk_widget_class_install_action(class, "win.drawer-tab", "s", drawer_tab_cb);
 }
 

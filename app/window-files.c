@@ -52,17 +52,38 @@ static void done_cb(PscOpened *opened, gpointer data)
     psc_banner_clear_error(PSC_BANNER(self->banner));
     psc_banner_show_warning(PSC_BANNER(self->banner), opened->warning);
     psc_window_stop_play(self);
+    int32_t cursor = psc_workspace_cursor(self->ws);
+    enum psc_view_mode mode = psc_workspace_y_mode(self->ws);
     psc_workspace_adopt(self->ws, g_steal_pointer(&opened->document), &opened->look, opened->title);
+    if (opened->again) { /* one looks on from where one was */
+        psc_workspace_set_y_mode(self->ws, mode);
+        psc_workspace_step_to(self->ws, MIN(cursor, psc_study_end(psc_workspace_study(self->ws))));
+    }
     gtk_widget_grab_focus(psc_window_centre(self));
     remember(opened->path);
 }
 
-void psc_window_open_path(PscWindow *self, const char *path)
+static void open_path(PscWindow *self, const char *path, const char *lazy_words)
 {
     if (self->opening)
         psc_open_abandon(self->opening);
-    self->opening = psc_open_start(path, progress_cb, done_cb, self);
+    self->opening = psc_open_start(path, lazy_words, progress_cb, done_cb, self);
     psc_window_update_actions(self);
+}
+
+void psc_window_open_path(PscWindow *self, const char *path)
+{
+    open_path(self, path, NULL);
+}
+
+void psc_window_plan_expression(PscWindow *self, const char *words)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const char *path = study && study->phase.expression ? study->document->doc->path : NULL;
+    char *all = g_strconcat("only ", words, NULL);
+    if (path)
+        open_path(self, path, all);
+    g_free(all);
 }
 
 void psc_window_cancel_open(PscWindow *self)

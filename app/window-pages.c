@@ -151,7 +151,7 @@ void psc_window_diff_path(PscWindow *self, const char *path)
     }
     if (self->opening_other)
         psc_open_abandon(self->opening_other);
-    self->opening_other = psc_open_start(path, NULL, opened_cb, self);
+    self->opening_other = psc_open_start(path, NULL, NULL, opened_cb, self);
 }
 
 static void chosen_cb(GtkNativeDialog *dialog, int response, PscWindow *self)

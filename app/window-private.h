@@ -83,6 +83,8 @@ void psc_window_type_expression(PscWindow *self);
 /* window-files.c */
 void psc_window_choose_file(PscWindow *self);
 void psc_window_open_path(PscWindow *self, const char *path);
+/* The open expression once more, as these words say (core/candela/script.h); cursor and view stay. */
+void psc_window_plan_expression(PscWindow *self, const char *words);
 void psc_window_cancel_open(PscWindow *self);
 void psc_window_accept_drops(PscWindow *self);
 void psc_window_fill_recent(PscWindow *self);

@@ -147,6 +147,35 @@ static void test_tips_lead(void)
     tear_down(&s);
 }
 
+/* Rows of generations are chosen, all but the one that is shown; a step that is not decided alike leads there. */
+static void test_generations(void)
+{
+    struct shown s;
+    unsigned chosen = 0, leads = 0;
+    set_up(&s, TAKEOVER);
+    const struct psc_candela_view *v = show(&s, 5, 740, 450, 1, false);
+    g_assert_cmpuint(v->rival_n, ==, 5);
+    for (size_t i = 0; i < s.panel.tip_n; i++) {
+        const struct psc_panel_tip *tip = &s.panel.tips[i];
+        if (tip->choice >= 0) {
+            g_assert_false(v->rivals[tip->choice].current);
+            g_assert_nonnull(strstr(psc_panel_tip_text(&s.panel, tip), v->rivals[tip->choice].name));
+            g_assert_true(psc_panel_at(&s.panel, 100, (double)tip->area.y0 + 8) == tip);
+            chosen++;
+        }
+        leads += strstr(psc_panel_tip_text(&s.panel, tip), "is not decided alike") != NULL && tip->position >= 0;
+    }
+    g_assert_cmpuint(chosen, ==, 4);
+    g_assert_cmpuint(leads, ==, v->differ_n);
+    g_assert_cmpuint(labels_with(&s.panel, "GENERATIONS"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "shown here"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "this generation wants"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "EXECUTOR"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "overwritten here: operand 0"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "given back after it"), ==, 1);
+    tear_down(&s);
+}
+
 /* A long one: the order turns its pages so that the present node is in sight, and says what is not. */
 static void test_long(void)
 {
@@ -387,6 +416,7 @@ int main(int argc, char **argv)
     g_test_add_func("/draw-panel/candela/an-arrow-swings", test_arrow_swings);
     g_test_add_func("/draw-panel/candela/words", test_words);
     g_test_add_func("/draw-panel/candela/tips-lead", test_tips_lead);
+    g_test_add_func("/draw-panel/candela/generations", test_generations);
     g_test_add_func("/draw-panel/candela/long", test_long);
     g_test_add_func("/draw-panel/candela/painted", test_painted);
     g_test_add_func("/draw-panel/candela/out-of-memory", test_out_of_memory);

@@ -263,6 +263,63 @@ static void test_candela(void)
     g_assert_cmpuint(several, >, 100);
 }
 
+/* Each generation's plan beside the one that is shown: places by planning so, decisions by that plan's own page. */
+static void test_generations(void)
+{
+    unsigned same = 0, other = 0, told = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, test_seed());
+    for (uint64_t round = 0; round < 24; round++) {
+        struct psc_arena arena = {0};
+        struct psc_graph *g = random_graph(&arena, test_seed() * 71 + round, round % 2 ? &random_graph_all : &random_graph_plain);
+        struct psc_phase phase = {.kind = "", .graph = g};
+        struct psc_analysis *by[PSC_GEN_N];
+        struct psc_inside *inside = NULL;
+        for (unsigned k = 0; k < PSC_GEN_N; k++) {
+            struct psc_analysis_options options = {.planner = planner_of("candela"), .plan = psc_plan_defaults};
+            options.plan.generation = (enum psc_generation)k;
+            g_assert_cmpint(psc_analysis_new(&phase, &options, &by[k], NULL), ==, PSC_OK);
+        }
+        const struct psc_analysis *a = by[round % PSC_GEN_N];
+        g_assert_cmpint(psc_inside_new(&arena, a, &inside, NULL), ==, PSC_OK);
+        for (int32_t p = -1; p <= (int32_t)g->n; p++) {
+            struct psc_inside_view view;
+            bool any = false, listed = false, runs = p >= 0 && p < (int32_t)g->n;
+            g_assert_cmpint(psc_inside_at(&arena, inside, p, &view, NULL), ==, PSC_OK);
+            const struct psc_candela_view *v = view.candela;
+            g_assert_cmpuint(v->rival_n, ==, PSC_GEN_N);
+            for (uint32_t i = 0; i < v->rival_n; i++) {
+                const struct psc_candela_rival_view *r = &v->rivals[i];
+                enum psc_generation generation;
+                g_assert_true(psc_generation_parse(r->words, &generation));
+                g_assert_cmpint(r->current, ==, by[generation] == a);
+                g_assert_cmpint(r->wrong, ==, by[generation]->check.finding_n > 0);
+                g_assert_cmpint(r->strategy != NULL, ==, runs);
+                if (!runs)
+                    continue;
+                const struct psc_place *x = &a->plan->places[p], *y = &by[generation]->plan->places[p];
+                bool by_node = x->reason == PSC_WHY_IN_PLACE || x->reason == PSC_WHY_REUSED;
+                g_assert_cmpint(r->same, ==, x->reason == y->reason && (!by_node || x->a == y->a));
+                g_assert_true(r->same || !r->current);
+                const struct psc_candela_view *own = at(&arena, by[generation], p);
+                g_assert_cmpstr(r->strategy, ==, own->tries[own->try_n - 1].strategy);
+                told += !r->same && strcmp(r->why, own->tries[own->try_n - 1].why); /* what stood against the way shown here */
+                any = any || !r->same;
+                same += r->same;
+                other += !r->same;
+            }
+            for (uint32_t i = 0; i < v->differ_n; i++)
+                listed = listed || v->differs[i].position == p;
+            g_assert_cmpint(listed, ==, any);
+        }
+        for (unsigned k = 0; k < PSC_GEN_N; k++)
+            psc_analysis_free(by[k]);
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(same, >, 1000);
+    g_assert_cmpuint(other, >, 200);
+    g_assert_cmpuint(told, >, 50);
+}
+
 /* x, t = x + x, s = silu(t), v = t viewed: one root, whose inputs are visited last-first, and a view that goes along. */
 static void test_candela_by_hand(void)
 {
@@ -335,6 +392,7 @@ int main(int argc, char **argv)
     g_test_add_func("/plan-view/random", test_random);
     g_test_add_func("/plan-view/candela-s-sort-and-map", test_candela);
     g_test_add_func("/plan-view/candela-by-hand", test_candela_by_hand);
+    g_test_add_func("/plan-view/generations", test_generations);
     g_test_add_func("/plan-view/words", test_words);
     g_test_add_func("/plan-view/out-of-memory", test_out_of_memory);
     return g_test_run();

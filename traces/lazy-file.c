@@ -53,6 +53,8 @@ enum psc_status psc_lazy_file_load(struct psc_doc *doc, const char *words, const
         status = psc_candela_keep(&doc->arena, &script.lazy, script.root, plan, script.levels, &kept, reterr);
     if (!status)
         status = psc_candela_verify(&doc->arena, &script.lazy, script.root, plan, &kept->verdict, reterr);
+    if (!status)
+        status = psc_candela_keep_rivals(&doc->arena, &script.lazy, kept, reterr);
     if (!status && !(phase->note = note(&doc->arena, kept)))
         status = psc_fail_nomem(reterr);
     if (!status) {

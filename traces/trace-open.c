@@ -179,12 +179,15 @@ static void pass_on(const struct psc_report *from, struct psc_report *to)
 
 typedef enum psc_status (*load_fn)(struct psc_doc *doc, const char *bytes, size_t n, struct psc_error *reterr);
 
-/* A scenario or a list of boxes is looked at as a whole: nothing stays open. Takes the source over. */
-static enum psc_status open_whole(load_fn load, struct psc_source source, const char *path, const char *name,
+/* A scenario or a list of boxes is looked at as a whole: nothing stays open. Takes the source over. load NULL: an expression, planned as
+ * the words say. */
+static enum psc_status open_whole(load_fn load, const char *words, struct psc_source source, const char *path, const char *name,
                                   struct psc_report *report, struct psc_doc **ret, struct psc_error *reterr)
 {
     struct psc_doc *doc = psc_doc_new();
-    enum psc_status status = doc ? load(doc, source.s, source.n, reterr) : psc_fail_nomem(reterr);
+    enum psc_status status = !doc   ? psc_fail_nomem(reterr)
+                             : load ? load(doc, source.s, source.n, reterr)
+                                    : psc_lazy_file_load(doc, words, source.s, source.n, reterr);
     psc_source_release(&source);
     if (!status) {
         doc->path = psc_arena_strdup(&doc->arena, path);
@@ -220,11 +223,6 @@ static enum psc_status open_events(struct psc_source source, const char *path, c
     return status;
 }
 
-static enum psc_status load_lazy(struct psc_doc *doc, const char *bytes, size_t n, struct psc_error *reterr)
-{
-    return psc_lazy_file_load(doc, NULL, bytes, n, reterr);
-}
-
 /* Called .csv, and a line of columns: what is none of MiniMalloc's is told so, not that it is no trace. */
 static bool is_csv(const char *name, const char *bytes, size_t n)
 {
@@ -246,11 +244,11 @@ static enum psc_status open_source(struct psc_source source, const char *path, c
         return open_events(source, path, name, report, ret, reterr);
     psc_probe(source.s, source.n, &probe);
     if (psc_scenario_is(probe.format, &scenario))
-        return open_whole(psc_scenario_load, source, path, name, report, ret, reterr);
+        return open_whole(psc_scenario_load, NULL, source, path, name, report, ret, reterr);
     if (psc_lazy_file_is(name, source.s, source.n))
-        return open_whole(load_lazy, source, path, name, report, ret, reterr);
+        return open_whole(NULL, options ? options->lazy_words : NULL, source, path, name, report, ret, reterr);
     if (psc_minimalloc_is(source.s, source.n))
-        return open_whole(psc_minimalloc_load, source, path, name, report, ret, reterr);
+        return open_whole(psc_minimalloc_load, NULL, source, path, name, report, ret, reterr);
     if (is_csv(name, source.s, source.n)) {
         psc_source_release(&source);
         (void)psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0, "no list of boxes: its first line must name the columns id, lower, upper "

@@ -23,6 +23,7 @@ struct psc_open_options {
     bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *ctx;
     bool whole; /* scan to the end before returning */
+    const char *lazy_words; /* of an expression: how it is to be planned (core/candela/script.h); NULL: as it says itself */
 };
 /* options may be NULL. report gets faults and warnings (also those of a failed open). */
 enum psc_status psc_trace_open(const char *path, const struct psc_open_options *options,

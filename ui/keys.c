@@ -51,6 +51,7 @@ const PscKey psc_keys[] = {
     {"KV view (with the focus)", "To the op that writes the cell", "win.kv-keys", {"Return"}, FALSE},
     {"KV view (with the focus)", "K and V, K alone, V alone", "win.kv-halves", {"v"}, FALSE},
     {"Inside (with the focus)", "Scroll", "win.panel-keys", {"Up", "Down"}, FALSE},
+    {"Inside (with the focus)", "Plan as that row of the generations does: 1 to 5", "win.panel-keys", {"1", "5"}, FALSE},
     {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
     {"Window", "Type an expression", "win.type-expression", {"<Control>l"}, TRUE},
     {"Window", "Run a model or a graph", "win.run", {"<Control>r"}, TRUE},

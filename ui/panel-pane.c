@@ -24,6 +24,7 @@ struct _PscPanelPane {
     double of_width, of_swing;          /* the page was built for; width 0: it is out of date */
     GskRenderNode *node;
     double y;                           /* scrolled down */
+    gboolean chosen;                    /* the next document is this one, planned otherwise */
     double tallest;                     /* page of this study and width: so much can be scrolled at any position */
     gint64 swing_from;                  /* frame time at which arrows began to move, 0: they rest */
     guint tick;
@@ -211,11 +212,36 @@ static const struct psc_panel_tip *tip_at(PscPanelPane *self, double x, double y
     return self->node ? psc_panel_at(&self->page, x, y + floor(self->y)) : NULL;
 }
 
+/* Plans as that generation does, or with the map the other way round. */
+static void choose(PscPanelPane *self, int32_t index)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const struct psc_analysis_options *now = psc_workspace_options(self->ws);
+    const struct psc_candela_view *v = self->view.candela;
+    if (!v || !study || !now || index < 0 || (uint32_t)index >= v->rival_n || v->rivals[index].current)
+        return;
+    if (study->inside->tale) {
+        char *words = g_strdup(v->rivals[index].words); /* the view goes with the document */
+        self->chosen = TRUE;
+        gtk_widget_activate_action(GTK_WIDGET(self), "win.plan-expression", "s", words);
+        g_free(words);
+        return;
+    }
+    struct psc_analysis_options next = *now;
+    next.planner = psc_study_planner(study);
+    next.plan.log = true;
+    next.replan = true;
+    if (psc_generation_parse(v->rivals[index].name, &next.plan.generation))
+        psc_workspace_set_options(self->ws, &next);
+}
+
 static void click_cb(GtkGestureClick *gesture G_GNUC_UNUSED, int presses G_GNUC_UNUSED, double x, double y, PscPanelPane *self)
 {
     const struct psc_panel_tip *tip = tip_at(self, x, y);
     gtk_widget_grab_focus(GTK_WIDGET(self));
-    if (tip && tip->position != PSC_NO_POSITION)
+    if (tip && tip->choice >= 0)
+        choose(self, tip->choice);
+    else if (tip && tip->position != PSC_NO_POSITION)
         psc_workspace_step_to(self->ws, tip->position);
 }
 
@@ -237,6 +263,10 @@ static gboolean key_cb(GtkEventControllerKey *keys G_GNUC_UNUSED, guint key, gui
     double page = gtk_widget_get_height(GTK_WIDGET(self)) - LINE_PX;
     if (state & (GDK_CONTROL_MASK | GDK_ALT_MASK | GDK_SHIFT_MASK) || !self->node)
         return FALSE;
+    if (key >= GDK_KEY_1 && key <= GDK_KEY_9 && self->view.candela && key - GDK_KEY_1 < self->view.candela->rival_n) {
+        choose(self, (int32_t)(key - GDK_KEY_1));
+        return TRUE;
+    }
     switch (key) {
     case GDK_KEY_Up: case GDK_KEY_KP_Up: scroll_by(self, -LINE_PX); return TRUE;
     case GDK_KEY_Down: case GDK_KEY_KP_Down: scroll_by(self, LINE_PX); return TRUE;
@@ -303,8 +333,11 @@ static void changed_cb(PscPanelPane *self, guint what)
         drop_view(self);
         self->tallest = 0;
     }
-    if (what & PSC_CHANGED_DOCUMENT)
-        self->y = 0;
+    if (what & PSC_CHANGED_DOCUMENT) {
+        if (!self->chosen)
+            self->y = 0;
+        self->chosen = FALSE;
+    }
     if (!gtk_widget_get_mapped(GTK_WIDGET(self))) {
         drop_view(self);
         return;

@@ -5,7 +5,7 @@
  * from their old owner to the new one when the cursor moves by one position (not where animations are switched off).
  * A click on a node of the order, on a slot or on the axis of all runs goes to its position; every part has a tooltip with its whole text.
  *
- * With the focus: Up and Down scroll, Page Up and Page Down by a page; all else is the window's (Left and Right step). Its
+ * With the focus: Up and Down scroll, Page Up and Page Down by a page, 1 to 5 (and a click) plan as that row of the generations does; all else is the window's (Left and Right step). Its
  * accessible description says all that is drawn, in words.
  */
 #ifndef PSC_UI_PANEL_PANE_H

@@ -1,6 +1,7 @@
 #include "core/candela/kept.h"
 
 #include "core/candela/alias.h"
+#include "core/candela/planner.h"
 
 #include <string.h>
 
@@ -81,6 +82,55 @@ enum psc_status psc_candela_keep(struct psc_arena *arena, const struct psc_lazy 
     enum psc_status status = psc_lazy_sort_moves(arena, l, root, &kept->moves, &kept->move_n, reterr);
     if (!status)
         *ret = kept;
+    return status;
+}
+
+/* The options of a rival of `now`. */
+static struct psc_candela_options rival_options(struct psc_candela_options now, unsigned rival)
+{
+    if (rival == PSC_RIVAL_MAP)
+        now.faults ^= PSC_CANDELA_BIT(PSC_CANDELA_B3);
+    else
+        now.generation = (enum psc_generation)rival;
+    return now;
+}
+
+static enum psc_status keep_rival(struct psc_arena *arena, const struct psc_lazy *l, const struct psc_candela_kept *kept, unsigned which,
+                                  struct psc_candela_rival *ret, struct psc_error *reterr)
+{
+    struct psc_arena scratch = {0};
+    struct psc_error error = {0};
+    struct psc_candela_plan *plan;
+    struct psc_candela_options options = rival_options(kept->plan->options, which);
+    enum psc_status status = psc_candela_plan(&scratch, l, kept->root, &options, &plan, &error);
+    if (status && status != PSC_ERR_NOMEM) {
+        psc_arena_release(&scratch);
+        ret->why = psc_arena_strdup(arena, error.text);
+        return ret->why ? PSC_OK : psc_fail_nomem(reterr);
+    }
+    if (status || !(ret->plan = copy_plan(arena, plan, &kept->lazy)))
+        status = psc_fail_nomem(reterr);
+    if (!status)
+        status = psc_candela_report(plan, &ret->memory, reterr);
+    if (!status && kept->verdict.executed && kept->verdict.elements <= PSC_RIVALS_ELEMENTS)
+        status = psc_candela_verify(arena, l, kept->root, plan, &ret->verdict, reterr);
+    psc_arena_release(&scratch);
+    return status;
+}
+
+enum psc_status psc_candela_keep_rivals(struct psc_arena *arena, const struct psc_lazy *l, struct psc_candela_kept *kept,
+                                        struct psc_error *reterr)
+{
+    struct psc_candela_rival *rivals = NULL;
+    enum psc_status status = PSC_OK;
+    if (l->n > PSC_RIVALS_NODES)
+        return PSC_OK;
+    if (!(rivals = psc_arena_alloc0(arena, PSC_RIVAL_N, sizeof *rivals)))
+        return psc_fail_nomem(reterr);
+    for (unsigned r = 0; !status && r < PSC_RIVAL_N; r++)
+        status = keep_rival(arena, l, kept, r, &rivals[r], reterr);
+    if (!status)
+        kept->rivals = rivals;
     return status;
 }
 

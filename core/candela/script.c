@@ -30,6 +30,8 @@ static enum psc_status read_words(struct psc_lazy_script *s, const char *words, 
             s->options.faults |= PSC_CANDELA_BIT(fault);
         else if (!strcmp(word, "level"))
             s->levels = true;
+        else if (!strcmp(word, "only"))
+            s->options = (struct psc_candela_options){0}, s->levels = false;
         else if (!psc_generation_parse(word, &s->options.generation))
             return psc_fail_at(reterr, PSC_ERR_PARSE, 1, first + from + 1, first + from, "'%s' is no generation (hardened, 0.1, 0.2, arena), no fault "
                                "(b1 to b22, cl1 to cl4) and not `level`", word);

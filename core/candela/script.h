@@ -17,7 +17,8 @@ struct psc_lazy_script {
     bool levels; /* steps run beside each other where their dependencies allow */
 };
 bool psc_lazy_script_is(const char *text, size_t n); /* does the text begin with "# lazy"? */
-/* Further words, separated by blanks: they win over the first line's generation. NULL: none. Release the script in any case. */
+/* Further words, separated by blanks: they win over the first line's generation; after `only` nothing counts that was said before it.
+ * NULL: none. Release the script in any case. */
 enum psc_status psc_lazy_script_read(struct psc_lazy_script *script, const char *words, const char *text, size_t n,
                                      struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_lazy_script_release(struct psc_lazy_script *script);

@@ -11,6 +11,7 @@
 #define PSC_CORE_DEBUG_CANDELA_TALE_H
 
 #include "core/candela/kept.h"
+#include "core/graph/graph.h"
 #include "core/debug/candela-view.h"
 
 struct psc_tale_node {
@@ -24,6 +25,9 @@ struct psc_tale_move { uint32_t id, top, depth; uint8_t move; }; /* top: entry o
 struct psc_tale_key { uint32_t event, of, version; uint8_t tag; }; /* a key joins a class */
 struct psc_tale_owner { uint32_t event, owner, version; uint8_t tag; }; /* a class changes its owner */
 struct psc_tale_holder { int32_t position, end; uint32_t id; }; /* who owns a slot from a position on */
+
+struct psc_tale_live { int32_t born, gone; uint32_t store, operand; uint8_t fate; }; /* gone: INT32_MAX: never */
+#define PSC_TALE_BLOCK 1024u
 
 struct psc_candela_tale {
     const struct psc_candela_kept *kept; /* borrowed */
@@ -48,6 +52,16 @@ struct psc_candela_tale {
     uint32_t *line_at;                   /* [plan->n + 1]: strategies tried before this step's */
     uint32_t *holder_at;                 /* [plan->slot_n + 1] into holders */
     struct psc_tale_holder *holders;
+    /* The executor: of each id, and per block of steps the last position up to which a result of it lives. */
+    struct psc_tale_live *live;          /* [node_n]; born INT32_MAX: it has no handle */
+    int32_t *block_last;
+    uint32_t live_most;                  /* at any position */
+    uint32_t refused;                    /* index of the wrong that ends the executor, PSC_NONE */
+    uint32_t *rival_step[PSC_RIVAL_N];   /* [node_n] its step in that plan, PSC_NONE; NULL: no such plan */
+    uint32_t rival_differ[PSC_RIVAL_N];
+    const struct psc_graph_rival *graph_rivals; /* of a graph: [PSC_GEN_N], or NULL */
+    int32_t *differs;                    /* positions that not all generations decide alike, ascending */
+    uint32_t differ_n;
 };
 
 /* Parts of making one. Moves are replayed onto nodes (with names) and [node_n] room; root, the last of the order, is not listed
@@ -64,6 +78,30 @@ bool psc_tale_look(struct psc_arena *arena, const struct psc_candela_tale *t, st
 /* The owner that the first `events` events leave a node with, PSC_NONE; what it promises, and the event that made it so. */
 uint32_t psc_tale_owner_of(const struct psc_candela_tale *t, uint32_t node, uint32_t events, enum psc_tag *ret_tag,
                            uint32_t *ret_event);
+
+/* graph-rivals.c: a graph planned by each generation. Larger ones than PSC_GRAPH_RIVALS_NODES are not. */
+#define PSC_GRAPH_RIVALS_NODES 16384u
+struct psc_graph_rival {
+    const struct psc_plan *plan; /* NULL: it cannot be planned so, as `why` says */
+    const char *why;
+    uint32_t finding_n;
+    const char *finding;         /* the first, in words */
+};
+struct psc_analysis;
+enum psc_status psc_graph_make_rivals(struct psc_arena *arena, const struct psc_analysis *a, struct psc_candela_tale *t,
+                                      struct psc_error *reterr) PSC_MUST_CHECK;
+bool psc_graph_put_rivals(struct psc_arena *arena, const struct psc_analysis *a, const struct psc_candela_tale *t,
+                          struct psc_candela_view *v);
+/* Every way that was tried for a node by the analysis's plan; the last one was taken. NULL: out of memory. */
+struct psc_candela_try *psc_plan_tries(struct psc_arena *arena, const struct psc_analysis *a, psc_node node, uint32_t *ret_n);
+
+/* candela-live.c, candela-rivals.c: made with a tale, and put into a view of it. */
+bool psc_tale_make_live(struct psc_arena *arena, struct psc_candela_tale *t);
+bool psc_tale_put_live(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
+bool psc_tale_make_rivals(struct psc_arena *arena, struct psc_candela_tale *t);
+bool psc_tale_put_rivals(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
+/* Positions of t->differs, as places with names: those about the view's. */
+bool psc_tale_put_differs(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
 
 static inline bool psc_tale_is_cache(const struct psc_candela_tale *t, uint32_t id)
 {

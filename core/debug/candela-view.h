@@ -70,6 +70,33 @@ struct psc_candela_slot_view {
     bool touched;          /* by this position's step */
 };
 
+/* A handle of the executor: its live table as it is when the step has run, before what it gives back is gone. */
+enum psc_candela_fate { PSC_LIVE_STAYS, PSC_LIVE_NEW, PSC_LIVE_OVERWRITTEN /* in place */, PSC_LIVE_TAKEN /* with its bytes */, PSC_LIVE_GIVEN_BACK };
+struct psc_candela_live_view {
+    const char *name;
+    const char *bytes;     /* "slot 0", "the caller's" */
+    const char *shape;     /* "2x2" */
+    const char *values;    /* the first, as the plan was carried out; NULL: not known */
+    uint32_t holders;      /* of these bytes: handles, a cache, the caller of a skeleton; 0: it left them to another */
+    uint32_t operand;      /* overwritten: which one */
+    int32_t since;         /* position; -1: from the start */
+    enum psc_candela_fate fate;
+    bool wrong;            /* its values are not the right ones */
+};
+
+/* The same planned otherwise: how this position's step is decided then, and what comes of it. */
+struct psc_candela_rival_view {
+    const char *name;      /* "0.1", "global map" */
+    const char *words;     /* of a script that plans so: "0.1 b3" */
+    const char *what;      /* "4 allocations, 64 B, 48 B at the peak" */
+    const char *result;    /* "right", or the first thing that is wrong, in words */
+    const char *strategy, *why; /* here; NULL: there is no decision here */
+    uint32_t differ_n;     /* steps that are decided otherwise than in the plan that is shown */
+    bool current;          /* it is the one that is shown */
+    bool same;             /* decided as it is shown */
+    bool wrong, wastes;    /* the result */
+};
+
 struct psc_candela_view {
     int32_t position;      /* -1 .. step_n */
     uint32_t step_n;
@@ -91,6 +118,13 @@ struct psc_candela_view {
     uint32_t arrow_n, arrow_all, arrow_most; /* most: at the end, the map only grows */
     uint32_t try_n, try_most, slot_n, slot_all, slot_most;
     bool in_bytes;         /* lengths of slots */
+    const struct psc_candela_live_view *live; /* in order of `since`; of graphs none */
+    uint32_t live_n, live_all, live_most;
+    const char *stopped;   /* the executor ended before, or at, this position: why; else NULL */
+    const struct psc_candela_rival_view *rivals;
+    uint32_t rival_n;
+    const struct psc_candela_place *differs; /* steps that not all generations decide alike: those about here */
+    uint32_t differ_n, differ_all;
 };
 
 enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_candela_kept *kept,

@@ -2,6 +2,7 @@
 #include "core/debug/candela-tale.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *keep(struct psc_arena *arena, struct psc_text *text)
 {
@@ -340,6 +341,31 @@ static void say_arrows(struct psc_text *out, const struct psc_candela_view *v)
         psc_text_add(out, v->arrow_all > v->arrow_n ? " and more." : ".");
 }
 
+static void say_live(struct psc_text *out, const struct psc_candela_view *v)
+{
+    static const char *const fates[] = {"", ", made here", ", overwritten here", ", taken here", ", given back after it"};
+    if (v->stopped)
+        psc_text_addf(out, " %s", v->stopped);
+    if (v->live_n)
+        psc_text_add(out, " Executor:");
+    for (uint32_t i = 0; i < v->live_n; i++)
+        psc_text_addf(out, "%s %s (%s, %u holder%s%s)", i ? "," : "", v->live[i].name, v->live[i].bytes, v->live[i].holders,
+                      v->live[i].holders == 1 ? "" : "s", fates[v->live[i].fate]);
+    if (v->live_n)
+        psc_text_add(out, v->live_all > v->live_n ? " and older ones." : ".");
+}
+
+static void say_rivals(struct psc_text *out, const struct psc_candela_view *v)
+{
+    for (uint32_t i = 0; i < v->rival_n; i++) {
+        const struct psc_candela_rival_view *r = &v->rivals[i];
+        psc_text_addf(out, " %s%s: ", r->name, r->current ? " (shown)" : "");
+        if (r->strategy)
+            psc_text_addf(out, "%s%s; ", r->strategy, r->same ? "" : ", otherwise than shown");
+        psc_text_addf(out, "%s%s", r->result, r->result[0] && r->result[strlen(r->result) - 1] == '.' ? "" : ".");
+    }
+}
+
 void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_view *v)
 {
     psc_text_add(out, v->words);
@@ -354,4 +380,6 @@ void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_vie
                       v->slots[i].use == PSC_SLOT_GONE ? " given back" : v->slots[i].use == PSC_SLOT_IDLE ? " idle" : "");
     if (v->slot_n)
         psc_text_add(out, ".");
+    say_live(out, v);
+    say_rivals(out, v);
 }

@@ -203,6 +203,10 @@ static void say_in_place_refused(struct psc_text *out, const struct psc_graph *g
         psc_text_add(out, " reads it too.");
         break;
     case PSC_NOT_ROOT_READ_LATER:
+        if (r->b == node) { /* candela's rules */
+            psc_text_add(out, "this op itself still reads its bytes.");
+            break;
+        }
         psc_text_add(out, "its bytes belong to ");
         psc_say_node(out, g, (psc_node)r->a);
         psc_text_add(out, ", which ");

@@ -132,8 +132,12 @@ static void say_refusal(const struct telling *t)
 
 void psc_explain_wrong(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f)
 {
-    struct telling t = {out, a->phase->expression, &a->phase->expression->verdict.wrongs[f->detail]};
-    const struct psc_candela_wrong *w = t.w;
+    psc_explain_candela_wrong(out, a->phase->expression, &a->phase->expression->verdict.wrongs[f->detail]);
+}
+
+void psc_explain_candela_wrong(struct psc_text *out, const struct psc_candela_kept *kept, const struct psc_candela_wrong *w)
+{
+    struct telling t = {out, kept, w};
     const struct psc_candela_step *steps = t.kept->plan->steps;
     switch (w->what) {
     case PSC_WRONG_VALUE:

@@ -68,8 +68,9 @@ static uint32_t group(const struct psc_refused *refused, uint32_t n)
     return k;
 }
 
-static bool put_tries(struct making *m)
+struct psc_candela_try *psc_plan_tries(struct psc_arena *arena, const struct psc_analysis *a, psc_node node, uint32_t *ret_n)
 {
+    struct making of = {arena, a, NULL, node}, *m = &of;
     const struct psc_plan *plan = m->a->plan;
     const struct psc_place *place = &plan->places[m->node];
     const struct psc_refused *refused = plan->refused + place->refused_at;
@@ -77,7 +78,7 @@ static bool put_tries(struct making *m)
     struct psc_text text = {0};
     uint32_t n = 0;
     if (!tries)
-        return false;
+        return NULL;
     for (uint32_t i = 0, k; i < place->refused_n; i += k) {
         k = group(refused + i, place->refused_n - i);
         struct psc_text why = {0};
@@ -88,14 +89,13 @@ static bool put_tries(struct making *m)
         tries[n].strategy = strategy(m, refused[i].why == PSC_NOT_IDLE, refused[i].operand);
         tries[n].why = keep(m, &why);
         if (!tries[n].strategy || !tries[n].why)
-            return false;
+            return NULL;
         n++;
     }
     psc_explain_place(&text, m->a, m->node);
     tries[n] = (struct psc_candela_try){taken(m, place), keep(m, &text), true};
-    m->v->tries = tries;
-    m->v->try_n = n + 1;
-    return tries[n].strategy && tries[n].why;
+    *ret_n = n + 1;
+    return tries[n].strategy && tries[n].why ? tries : NULL;
 }
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------ */
@@ -183,10 +183,11 @@ enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analy
     psc_explain_position(&words, a, v->position);
     v->words = keep(&m, &words);
     bool fine = v->words && put_slots(&m) && (!tale || psc_tale_look(arena, tale, v));
+    fine = fine && (!tale || (psc_graph_put_rivals(arena, a, tale, v) && psc_tale_put_differs(arena, tale, v)));
     if (fine && m.node < a->plan->node_n) {
         psc_say_node_layer(&title, a->phase->graph, m.node);
         v->name = v->title = keep(&m, &title);
-        fine = v->name && put_tries(&m);
+        fine = v->name && (v->tries = psc_plan_tries(arena, a, m.node, &v->try_n)) != NULL;
     }
     if (!fine)
         return psc_fail_nomem(reterr);

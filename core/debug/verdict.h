@@ -16,6 +16,10 @@ enum psc_status psc_verdict_findings(struct psc_arena *arena, const struct psc_p
                                      struct psc_check *check, struct psc_error *reterr) PSC_MUST_CHECK;
 /* For findings of kind K9 and K10: what is wrong, and why. */
 void psc_explain_wrong(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f);
+/* The same of a plan with a verdict of its own. */
+struct psc_candela_kept;
+struct psc_candela_wrong;
+void psc_explain_candela_wrong(struct psc_text *out, const struct psc_candela_kept *kept, const struct psc_candela_wrong *wrong);
 void psc_explain_wrong_more(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f);
 
 #endif

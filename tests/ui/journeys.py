@@ -505,6 +505,29 @@ def an_expression_opens_from_the_inside_and_follows_the_cursor_both_ways():
 
 
 @suite.journey
+def an_expression_is_planned_by_another_generation_where_one_looks_on_from_the_same_step():
+    with window(TAKEOVER, size=(1000, 640)) as w:
+        inside_said(w, 'Nothing is planned yet')
+        w.keys(*['Right'] * 6)
+        said = inside_said(w, 's = u + v: computed in place')
+        for words in ('Executor: a (the caller', 'hardened (shown): in place over u; right.', '0.1: take an idle slot, otherwise than shown; right; but',
+                      'global map: in place over u; step 2, u cannot be carried out'):
+            if words not in said:
+                raise Failed(f'no {words!r} in {said!r}')
+        w.keys('1')
+        said = inside_said(w, '0.1 (shown): take an idle slot')
+        if 's = u + v: computed into a slot that is idle' not in said:
+            raise Failed(f'another step: {said!r}')
+        w.says('K10 memory wasted')
+        w.keys('5')                       # with the map that a run asks for
+        inside_said(w, 'The executor ends: step 2, u cannot be carried out')
+        w.keys('5', )                     # and back
+        inside_said(w, '0.1 (shown): take an idle slot')
+        w.keys('4')
+        inside_said(w, 'hardened (shown): in place over u; right.')
+
+
+@suite.journey
 def an_expression_is_typed_told_its_mistake_and_planned():
     with window() as w:
         w.get('label', contains='No document.')

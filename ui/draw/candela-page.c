@@ -1,4 +1,4 @@
-#include "ui/draw/candela-page.h"
+#include "ui/draw/candela-parts.h"
 
 #include "core/base/text.h"
 #include "ui/draw/layout-parts.h"
@@ -7,23 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EDGE   10.0f
 #define ROW    22.0f  /* of the stack, the map and the slots; less where the widget is low */
 #define ROW_LOW 18.0f
 #define LOW    520.0
-#define LINE   16.0f
 #define STACK_ROWS 7u
 #define MAP_ROWS   7u
 #define SLOT_ROWS  8u
 #define BUFFER_ROWS 24u /* where there is no sort to be drawn */
 #define WIDE   900.0f /* from here on the slots stand beside the decision */
-
-struct page {
-    struct psc_panel *p;
-    const struct psc_candela_view *v;
-    double swing;
-    float w, row;
-};
 
 static uint32_t at_most(uint32_t n, uint32_t most)
 {
@@ -32,7 +23,7 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 
 /* ---- what happens ------------------------------------------------------------------------------------------------ */
 
-static float put_words(struct page *g, float y)
+static float put_words(struct psc_candela_page *g, float y)
 {
     const struct psc_candela_view *v = g->v;
     char title[96];
@@ -42,21 +33,21 @@ static float put_words(struct page *g, float y)
         snprintf(title, sizeof title, "The plan is made");
     else
         snprintf(title, sizeof title, "Position %d of %u: %.40s", v->position, v->step_n - 1, v->name);
-    psc_panel_line(g->p, PSC_FONT_TITLE, PSC_LEFT, PSC_COL_INK, title, EDGE, g->w - EDGE, y + 12);
-    psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_INK, v->words, EDGE, g->w - EDGE, y + 26, LINE, 2);
-    return y + 26 + 2 * LINE + 4;
+    psc_panel_line(g->p, PSC_FONT_TITLE, PSC_LEFT, PSC_COL_INK, title, PSC_CANDELA_EDGE, g->w - PSC_CANDELA_EDGE, y + 12);
+    psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_INK, v->words, PSC_CANDELA_EDGE, g->w - PSC_CANDELA_EDGE, y + 26, PSC_CANDELA_LINE, 2);
+    return y + 26 + 2 * PSC_CANDELA_LINE + 4;
 }
 
 /* ---- the order ----------------------------------------------------------------------------------------------------- */
 
-static float chip_width(struct page *g, const struct psc_candela_place *place)
+static float chip_width(struct psc_candela_page *g, const struct psc_candela_place *place)
 {
     double w = psc_text_width(&g->p->base, PSC_FONT_BASE_BOLD, place->name) + 16;
     return (float)fmin(fmax(w, 26), 140);
 }
 
 /* The first chip of the row of chips in which the present one stands: whole rows are turned like pages. */
-static uint32_t first_chip(struct page *g, float room)
+static uint32_t first_chip(struct psc_candela_page *g, float room)
 {
     uint32_t first = 0, now = g->v->order_at ? g->v->order_at - 1 : 0;
     float x = 0;
@@ -73,7 +64,7 @@ static uint32_t first_chip(struct page *g, float room)
     return first;
 }
 
-static void put_chip(struct page *g, uint32_t i, struct psc_area a)
+static void put_chip(struct psc_candela_page *g, uint32_t i, struct psc_area a)
 {
     const struct psc_candela_place *place = &g->v->order[i];
     bool now = i + 1 == g->v->order_at && g->v->position < (int32_t)g->v->step_n, later = i >= g->v->order_at;
@@ -89,13 +80,13 @@ static void put_chip(struct page *g, uint32_t i, struct psc_area a)
     psc_panel_line(g->p, PSC_FONT_SMALL, PSC_CENTRE, PSC_COL_DIM, number, a.x0 - 8, a.x1 + 8, a.y1 + 7);
 }
 
-static float put_order(struct page *g, float y)
+static float put_order(struct psc_candela_page *g, float y)
 {
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, g->v->apart ? "SORT ORDER" : "ORDER",
+    y = psc_panel_head(g->p, PSC_CANDELA_EDGE, g->w - PSC_CANDELA_EDGE, y, g->v->apart ? "SORT ORDER" : "ORDER",
                        g->v->apart ? "as candela lists what the outputs need; below it the position at which it runs: graphs run as they were built"
                                    : "each node is listed after what it needs; below it the number of its step (\xe2\x80\x93: it gets none)");
-    float x = EDGE, right = g->w - EDGE - 60;
-    uint32_t first = first_chip(g, right - EDGE - 30), i = first;
+    float x = PSC_CANDELA_EDGE, right = g->w - PSC_CANDELA_EDGE - 60;
+    uint32_t first = first_chip(g, right - PSC_CANDELA_EDGE - 30), i = first;
     if (first + g->v->order_before) {
         char text[32];
         snprintf(text, sizeof text, "\xe2\x80\xa6%u", first + g->v->order_before);
@@ -111,14 +102,14 @@ static float put_order(struct page *g, float y)
     if (i < g->v->order_n || g->v->order_after) {
         char text[32];
         snprintf(text, sizeof text, "+%u more", g->v->order_n - i + g->v->order_after);
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x, g->w - EDGE, y + 10);
+        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x, g->w - PSC_CANDELA_EDGE, y + 10);
     }
     return y + 38;
 }
 
 /* ---- the stack ------------------------------------------------------------------------------------------------------- */
 
-static void put_frame(struct page *g, const struct psc_candela_frame *f, struct psc_area a)
+static void put_frame(struct psc_candela_page *g, const struct psc_candela_frame *f, struct psc_area a)
 {
     enum psc_colour fill = f->leaving ? PSC_COL_NOW : f->entered ? PSC_COL_ACT_FILL : PSC_COL_NONE;
     enum psc_colour ink = f->leaving ? PSC_COL_NOW_TEXT : f->entered ? PSC_COL_ACT_TEXT : PSC_COL_INK;
@@ -131,7 +122,7 @@ static void put_frame(struct page *g, const struct psc_candela_frame *f, struct 
     psc_panel_line(g->p, PSC_FONT_AXIS, PSC_RIGHT, ink, state, split + 4, a.x1 - 8, middle);
 }
 
-static void put_moves(struct page *g, float x0, float x1, float y)
+static void put_moves(struct psc_candela_page *g, float x0, float x1, float y)
 {
     static const char *const words[] = {"enter ", "list ", "seen before: "};
     struct psc_text text = {0};
@@ -146,7 +137,7 @@ static void put_moves(struct page *g, float x0, float x1, float y)
 }
 
 /* It grows upwards. */
-static void put_stack(struct page *g, float x0, float x1, float y, uint32_t rows)
+static void put_stack(struct psc_candela_page *g, float x0, float x1, float y, uint32_t rows)
 {
     y = psc_panel_head(g->p, x0, x1, y, "SORT STACK", "top first");
     uint32_t n = at_most(g->v->stack_n, rows), hidden = g->v->stack_all - n;
@@ -196,7 +187,7 @@ static enum psc_colour tag_colour(const struct psc_candela_arrow *a)
     return a->two_hops ? PSC_COL_WARN_TEXT : (enum psc_colour)colours[a->tag < 3 ? a->tag : 0];
 }
 
-static void put_name(struct page *g, const char *name, struct psc_area a, bool ghost, bool strong)
+static void put_name(struct psc_candela_page *g, const char *name, struct psc_area a, bool ghost, bool strong)
 {
     psc_panel_box(g->p, a, ghost ? PSC_COL_NONE : PSC_COL_ACT_FILL, PSC_COL_NONE);
     psc_panel_frame(g->p, a, strong ? 2 : 1, PSC_COL_ACT_EDGE, ghost ? PSC_DASH_IDLE : PSC_UNBROKEN);
@@ -204,7 +195,7 @@ static void put_name(struct page *g, const char *name, struct psc_area a, bool g
                    a.x0 + 4, a.x1 - 4, (a.y0 + a.y1) / 2);
 }
 
-static void put_arrow(struct page *g, const struct psc_candela_arrow *a, float x0, float x1, float y, float to, float from)
+static void put_arrow(struct psc_candela_page *g, const struct psc_candela_arrow *a, float x0, float x1, float y, float to, float from)
 {
     enum psc_colour colour = tag_colour(a);
     float end = a->before ? from + (to - from) * (float)g->swing : to;
@@ -213,7 +204,7 @@ static void put_arrow(struct page *g, const struct psc_candela_arrow *a, float x
     psc_panel_arrow(g->p, x0, y, x1, end, a->fresh ? 2.5f : 1.5f, colour, PSC_UNBROKEN);
 }
 
-static void put_map(struct page *g, float x0, float x1, float y, uint32_t rows)
+static void put_map(struct psc_candela_page *g, float x0, float x1, float y, uint32_t rows)
 {
     const struct psc_candela_view *v = g->v;
     y = psc_panel_head(g->p, x0, x1, y, "ALIAS MAP", v->apart ? "whose bytes are whose: those of the left one are the right one's"
@@ -230,7 +221,7 @@ static void put_map(struct page *g, float x0, float x1, float y, uint32_t rows)
                         : v->arrow_most
                         ? "Empty: up to here every node stands for itself. Nodes like noop, as_contiguous and cache make entries."
                         : "Empty, and it stays so: this expression has no noop, as_contiguous or cache, so every node stands for "
-                          "itself.", x0, x1, y + 2, LINE, 3);
+                          "itself.", x0, x1, y + 2, PSC_CANDELA_LINE, 3);
         return;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -272,7 +263,7 @@ static void put_map(struct page *g, float x0, float x1, float y, uint32_t rows)
 
 /* ---- the decision --------------------------------------------------------------------------------------------------------- */
 
-static float put_decision(struct page *g, float x0, float x1, float y)
+static float put_decision(struct psc_candela_page *g, float x0, float x1, float y)
 {
     const struct psc_candela_view *v = g->v;
     y = psc_panel_head(g->p, x0, x1, y, "DECISION", "where the result goes: strategies in the order in which they are tried");
@@ -285,7 +276,7 @@ static float put_decision(struct page *g, float x0, float x1, float y)
     for (uint32_t i = 0; i < v->try_n; i++) {
         const struct psc_candela_try *t = &v->tries[i];
         enum psc_font font = t->taken ? PSC_FONT_BASE_BOLD : PSC_FONT_BASE;
-        float below = psc_panel_words(g->p, font, PSC_COL_INK, t->why, why, x1 - 6, y + 3, LINE, 3);
+        float below = psc_panel_words(g->p, font, PSC_COL_INK, t->why, why, x1 - 6, y + 3, PSC_CANDELA_LINE, 3);
         if (t->taken) {
             psc_panel_frame(g->p, (struct psc_area){x0, y, x1, below + 3}, 2, PSC_COL_RIGHT, PSC_UNBROKEN);
         } else {
@@ -313,7 +304,7 @@ static void slot_words(const struct psc_candela_slot_view *s, char *text, size_t
         snprintf(text, size, "until position %d", s->end);
 }
 
-static void put_slot(struct page *g, const struct psc_candela_slot_view *s, struct psc_area a)
+static void put_slot(struct psc_candela_page *g, const struct psc_candela_slot_view *s, struct psc_area a)
 {
     char name[40], words[64], len[32];
     bool held = s->use == PSC_SLOT_HELD;
@@ -339,7 +330,7 @@ static void put_slot(struct page *g, const struct psc_candela_slot_view *s, stru
                   words);
 }
 
-static float put_slots(struct page *g, float x0, float x1, float y)
+static float put_slots(struct psc_candela_page *g, float x0, float x1, float y)
 {
     const struct psc_candela_view *v = g->v;
     y = psc_panel_head(g->p, x0, x1, y, v->in_bytes ? "BUFFERS" : "SLOTS", "memory that the plan has asked for so far");
@@ -365,27 +356,31 @@ enum psc_status psc_candela_page_build(struct psc_panel *panel, const struct psc
                                        const struct psc_candela_look *look, struct psc_type *type, struct psc_error *reterr)
 {
     bool low = look->height > 0 && look->height < LOW;
-    struct page g = {panel, view, look->swing, (float)fmax(look->width, 240), low ? ROW_LOW : ROW};
+    struct psc_candela_page g = {panel, view, look->swing, (float)fmax(look->width, 240), low ? ROW_LOW : ROW};
     psc_panel_begin(panel, look->width, look->dark, look->no_text, type);
     float y = put_words(&g, 6);
     if (view->has_sort) {
         uint32_t stack_rows = at_most(view->stack_most, low ? STACK_ROWS - 1 : STACK_ROWS);
         uint32_t map_rows = at_most(view->arrow_most + (view->arrow_most > 1), low ? MAP_ROWS - 1 : MAP_ROWS);
         uint32_t rows = stack_rows > map_rows ? stack_rows : map_rows;
-        float split = EDGE + fmaxf(190, fminf(320, g.w * 0.34f));
+        float split = PSC_CANDELA_EDGE + fmaxf(190, fminf(320, g.w * 0.34f));
         y = put_order(&g, y);
         rows = rows < 3 ? 3 : rows;
-        put_stack(&g, EDGE, split, y, rows);
-        put_map(&g, split + 18, g.w - EDGE, y, rows);
+        put_stack(&g, PSC_CANDELA_EDGE, split, y, rows);
+        put_map(&g, split + 18, g.w - PSC_CANDELA_EDGE, y, rows);
         y += 26 + (float)rows * g.row + 36;
     }
     if (g.w >= WIDE) {
         float split = g.w * 0.62f;
-        float a = put_decision(&g, EDGE, split, y), b = put_slots(&g, split + 18, g.w - EDGE, y);
+        float a = put_decision(&g, PSC_CANDELA_EDGE, split, y), b = put_slots(&g, split + 18, g.w - PSC_CANDELA_EDGE, y);
         y = fmaxf(a, b);
     } else {
-        y = put_decision(&g, EDGE, g.w - EDGE, y);
-        y = put_slots(&g, EDGE, g.w - EDGE, y);
+        y = put_decision(&g, PSC_CANDELA_EDGE, g.w - PSC_CANDELA_EDGE, y);
+        y = put_slots(&g, PSC_CANDELA_EDGE, g.w - PSC_CANDELA_EDGE, y);
     }
+    if (view->has_sort && !view->apart)
+        y = psc_candela_put_live(&g, y);
+    if (view->rival_n)
+        y = psc_candela_put_rivals(&g, y);
     return psc_panel_end(panel, ceil((double)y) + 4, reterr);
 }

@@ -9,9 +9,12 @@
  *     no   in place over a   a lies in no slot ...         0  4 elements  sum  until 3
  *     yes  allocate          new slot 0 ...
  *
+ *     EXECUTOR                                             GENERATIONS
+ *     sum   slot 0   4   11 22 33 44   1 holder  new       0.1   allocate: sum is read here ...   3 allocations, right
+ *
  * A page is a function of (view, width, swing); swing goes from 0, the arrows as they were, to 1. The places of the parts
  * do not depend on the position as long as nothing grows beyond what is usual, so that stepping moves little.
- * Every part has a tip with its whole text; a tip with a position leads there.
+ * Every part has a tip with its whole text; a tip with a position leads there, one with a choice is view->rivals[choice].
  */
 #ifndef PSC_UI_DRAW_CANDELA_PAGE_H
 #define PSC_UI_DRAW_CANDELA_PAGE_H

@@ -95,7 +95,7 @@ static void add_tip(struct psc_panel *p, struct psc_area a, int32_t position, co
         p->base.failed = true;
         return;
     }
-    p->tips[p->tip_n++] = (struct psc_panel_tip){a, (uint32_t)p->tip_text_n, position};
+    p->tips[p->tip_n++] = (struct psc_panel_tip){a, (uint32_t)p->tip_text_n, position, -1};
     memcpy(p->tip_text + p->tip_text_n, text, n);
     p->tip_text_n += n;
 }
@@ -108,6 +108,12 @@ void psc_panel_tip(struct psc_panel *p, struct psc_area a, int32_t position, con
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     add_tip(p, a, position, text);
+}
+
+void psc_panel_chooses(struct psc_panel *p, int32_t choice)
+{
+    if (p->tip_n && !p->base.failed)
+        p->tips[p->tip_n - 1].choice = choice;
 }
 
 void psc_panel_arrow(struct psc_panel *p, float x0, float y0, float x1, float y1, float width, enum psc_colour colour,

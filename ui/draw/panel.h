@@ -17,7 +17,7 @@
 #include "ui/draw/paint.h"
 
 struct psc_panel_arrow { float x0, y0, x1, y1, width; uint8_t colour, dash; }; /* its head is at x1, y1 */
-struct psc_panel_tip { struct psc_area area; uint32_t text; int32_t position; }; /* text: offset into tip_text */
+struct psc_panel_tip { struct psc_area area; uint32_t text; int32_t position, choice; }; /* text: offset into tip_text; choice: -1, or what a click chooses */
 struct psc_panel {
     struct psc_layout base;
     struct psc_panel_arrow *arrows; size_t arrow_n, arrow_cap;
@@ -51,5 +51,7 @@ float psc_panel_line(struct psc_panel *p, enum psc_font font, enum psc_align ali
 float psc_panel_words(struct psc_panel *p, enum psc_font font, enum psc_colour colour, const char *text, float x0, float x1,
                       float y, float pitch, uint32_t lines);
 void psc_panel_tip(struct psc_panel *p, struct psc_area a, int32_t position, const char *fmt, ...) PSC_PRINTF(4, 5);
+/* The last tip becomes one that chooses. */
+void psc_panel_chooses(struct psc_panel *p, int32_t choice);
 
 #endif
