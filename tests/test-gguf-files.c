@@ -417,7 +417,7 @@ static void test_part_faults(void)
     put_golden("m-00003-of-00003.gguf", "part-00002-of-00003.gguf");
     assert_opens_not("m-00001-of-00003.gguf", PSC_ERR_PARSE, "where part 3 of 3 should be, there is part 2");
     put_golden("m-00003-of-00003.gguf", "small.gguf");
-    assert_opens_not("m-00001-of-00003.gguf", PSC_ERR_PARSE, "part 3 of 3 says that the model has 1 parts");
+    assert_opens_not("m-00001-of-00003.gguf", PSC_ERR_PARSE, "part 3 of 3 says that the model has 1 part");
     put_file("m-00003-of-00003.gguf", "GGUF\3\0\0\0", 8);
     assert_opens_not("m-00001-of-00003.gguf", PSC_ERR_PARSE,
                      "part 3, 'm-00003-of-00003.gguf', does not fit: the file ends inside its header");

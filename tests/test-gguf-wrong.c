@@ -211,6 +211,14 @@ static void b_same_tensor(GByteArray *b)
     add_tensor(b, "w", 4, 1, 0, 32);
     add_zeros(b, 200);
 }
+static void b_overlap(GByteArray *b)
+{
+    add_header(b, 3, 3, 0); /* in another order than they lie, the first two touch */
+    add_tensor(b, "behind", 8, 1, 0, 32);
+    add_tensor(b, "before", 8, 1, 0, 0);
+    add_tensor(b, "over", 24, 1, 0, 32);
+    add_zeros(b, 300);
+}
 static void b_cut_tensor(GByteArray *b)
 {
     add_header(b, 3, 2, 0);
@@ -233,8 +241,8 @@ static const struct wrong {
     {"version-1", b_version_1, PSC_ERR_PARSE,
      "version 1, which nobody writes any more; versions 2 and 3 can be read"},
     {"version-4", b_version_4, PSC_ERR_PARSE, "version 4; versions 2 and 3 can be read"},
-    {"six-bytes", b_no_version, PSC_ERR_PARSE, "the file ends inside its header, after 6 bytes"},
-    {"half-a-header", b_half_header, PSC_ERR_PARSE, "the file ends inside its header, after 20 bytes"},
+    {"six-bytes", b_no_version, PSC_ERR_PARSE, "the file ends inside its header, after 6 of 24 bytes"},
+    {"half-a-header", b_half_header, PSC_ERR_PARSE, "the file ends inside its header, after 20 of 24 bytes"},
     {"more-keys-than-bytes", b_many_keys, PSC_ERR_PARSE,
      "1152921504606846976 keys, more than its 1024 bytes can hold"},
     {"more-tensors-than-bytes", b_many_tensors, PSC_ERR_PARSE,
@@ -283,6 +291,8 @@ static const struct wrong {
     {"no-data-at-all", b_no_data, PSC_ERR_PARSE, "goes past the end of the file, which has 0 bytes of data"},
     {"a-tensor-twice", b_same_tensor, PSC_ERR_PARSE,
      "the tensor 'w' stands twice in the file, as tensor 0 and tensor 1"},
+    {"tensors-over-each-other", b_overlap, PSC_ERR_PARSE,
+     "tensor 'over' lies at byte 32 of the data, inside tensor 'behind', which has the bytes 32 to 63"},
     {"cut-in-a-tensor", b_cut_tensor, PSC_ERR_PARSE,
      "tensor 1 ('second.weight') goes past the end of the file"},
 };

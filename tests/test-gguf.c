@@ -464,8 +464,8 @@ static void test_join_faults(void)
         {{0, 1}, {3, 3}, 2, "b", "part 1 of 2 says that the model has 3 parts"},
         {{0, 1}, {2, 2}, 3, "b", "the parts have 2 tensors together, but split.tensors.count says 3"},
         {{0, 1}, {2, 2}, 2, "a", "the tensor 'a' is in part 1 and in part 2"},
-        {{0, 2}, {2, 2}, 2, "b", "split.no is 2, but split.count says that there are 2 parts (0 to 1)"},
-        {{0, 1}, {5000, 2}, 2, "b", "split.count says 5000 parts, at most 1024 are possible"},
+        {{0, 2}, {2, 2}, 2, "b", "part 2 of 2: split.no is 2, but split.count says that there are 2 parts (0 to 1)"},
+        {{0, 1}, {5000, 2}, 2, "b", "part 1 of 2: split.count says 5000 parts, at most 1024 are possible"},
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct psc_arena arena = {0};

@@ -33,12 +33,13 @@ static enum psc_status check_parts(const struct psc_gguf *parts, uint32_t n, uin
     uint64_t tensors = 0, promised;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t no, count;
-        enum psc_status status = psc_gguf_split(&parts[i], &no, &count, err);
-        if (status != PSC_OK)
-            return status;
+        struct psc_error why = {0};
+        enum psc_status status = psc_gguf_split(&parts[i], &no, &count, &why);
+        if (status != PSC_OK) /* of one file, the caller's name for it says which */
+            return n == 1 ? psc_fail(err, status, "%s", why.text) : psc_fail(err, status, "part %u of %u: %s", i + 1, n, why.text);
         if (count != n)
-            return psc_fail(err, PSC_ERR_PARSE, "part %u of %u says that the model has %u parts", i + 1, n,
-                            count);
+            return psc_fail(err, PSC_ERR_PARSE, "part %u of %u says that the model has %u part%s", i + 1, n,
+                            count, count == 1 ? "" : "s");
         if (no != i)
             return psc_fail(err, PSC_ERR_PARSE, "where part %u of %u should be, there is part %u", i + 1, n,
                             no + 1);

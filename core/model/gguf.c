@@ -4,6 +4,7 @@
 
 #include "core/base/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define KV_BYTES_MIN     13u /* of a key: length, type, one byte of value */
@@ -211,8 +212,8 @@ static enum psc_status take_header(struct reader *r, uint64_t *ret_tensors, uint
 {
     const unsigned char *s = r->s;
     if (r->n < 4)
-        return psc_fail_at(r->err, PSC_ERR_PARSE, 0, 0, 0, "is not a GGUF file: it has %llu bytes",
-                           (ull)r->n);
+        return psc_fail_at(r->err, PSC_ERR_PARSE, 0, 0, 0, "is not a GGUF file: it has %llu byte%s, a header has 24",
+                           (ull)r->n, r->n == 1 ? "" : "s");
     if (memcmp(s, "GGUF", 4))
         return psc_fail_at(
             r->err, PSC_ERR_PARSE, 0, 0, 0,
@@ -236,7 +237,7 @@ static enum psc_status take_header(struct reader *r, uint64_t *ret_tensors, uint
     *ret_kvs = take_uint(r, 8);
     if (r->cut)
         return psc_fail_at(r->err, PSC_ERR_PARSE, 0, 0, r->n,
-                           "the file ends inside its header, after %llu bytes", (ull)r->n);
+                           "the file ends inside its header, after %llu of 24 bytes", (ull)r->n);
     if (*ret_kvs > ENTRIES_MAX || !are_there(r, *ret_kvs, KV_BYTES_MIN))
         return psc_fail_at(r->err, PSC_ERR_PARSE, 0, 0, 16,
                            "the file says that it has %llu keys, more than its %llu bytes "
@@ -322,6 +323,43 @@ static enum psc_status place(const struct psc_gguf *g, struct psc_gguf_tensor *t
     return PSC_OK;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct psc_gguf_tensor *x = *(const struct psc_gguf_tensor *const *)a, *y = *(const struct psc_gguf_tensor *const *)b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* No byte of a file belongs to two tensors: an offset that was damaged gives weights that look like some. */
+static enum psc_status check_apart(struct psc_arena *arena, const struct psc_gguf *g, struct psc_error *err)
+{
+    struct psc_gguf_shown shown[2];
+    enum psc_status status = PSC_OK;
+    struct psc_arena_mark mark = psc_arena_mark(arena);
+    const struct psc_gguf_tensor **order = psc_arena_alloc(arena, g->tensor_n, sizeof *order);
+    uint32_t n = 0;
+    if (!order)
+        return psc_fail_nomem(err);
+    for (uint32_t i = 0; i < g->tensor_n; i++)
+        if (g->tensors[i].bytes)
+            order[n++] = &g->tensors[i];
+    if (n)
+        qsort(order, n, sizeof *order, by_place);
+    for (uint32_t i = 1; i < n && status == PSC_OK; i++) {
+        const struct psc_gguf_tensor *x = order[i - 1], *y = order[i];
+        if (x->offset + x->bytes > y->offset)
+            status = psc_fail(err, PSC_ERR_PARSE,
+                              "tensor '%s' lies at byte %llu of the data, inside tensor '%s', which has the bytes %llu to %llu; "
+                              "the file is damaged",
+                              psc_gguf_show_name(&shown[0], y->name, strlen(y->name)), (ull)y->offset,
+                              psc_gguf_show_name(&shown[1], x->name, strlen(x->name)), (ull)x->offset,
+                              (ull)(x->offset + x->bytes - 1));
+    }
+    psc_arena_rewind(arena, mark);
+    return status;
+}
+
 static enum psc_status keep_tensors(struct psc_arena *arena, struct reader *r, struct psc_gguf *g)
 {
     struct psc_gguf_table table;
@@ -353,6 +391,8 @@ static enum psc_status keep_tensors(struct psc_arena *arena, struct reader *r, s
     g->tensors = tensors;
     g->tensor_table = table.slots;
     g->tensor_mask = table.mask;
+    if (status == PSC_OK)
+        status = check_apart(arena, g, r->err);
     return status;
 }
 
