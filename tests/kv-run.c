@@ -46,10 +46,15 @@ struct kv_run *kv_run_new(uint32_t rows, uint32_t steps)
 
 struct psc_kv_step *kv_run_step(struct kv_run *run, uint32_t ordinal, uint32_t gap)
 {
+    return kv_run_step_of(run, ordinal, gap, NULL);
+}
+
+struct psc_kv_step *kv_run_step_of(struct kv_run *run, uint32_t ordinal, uint32_t gap, const struct psc_story *story)
+{
     struct psc_kv_step *step = NULL;
     struct psc_kv_step_source source = {.regions = &run->regions, .graph = ordinal ? run->decode : run->prefill,
                                         .history = run->history, .ordinal = ordinal, .source = PSC_KV_RECORDED,
-                                        .is_prefill = ordinal == 0};
+                                        .is_prefill = ordinal == 0, .story = story};
     source.rows = kv_run_rows(run, ordinal, gap, &source.row_n);
     g_assert_cmpint(psc_kv_step_build(&run->arena, &source, &step, NULL), ==, PSC_OK);
     return step;

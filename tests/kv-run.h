@@ -17,6 +17,8 @@ struct kv_run *kv_run_new(uint32_t rows, uint32_t steps);
  * beyond the last one. */
 const struct psc_kv_rows *kv_run_rows(struct kv_run *run, uint32_t ordinal, uint32_t gap, uint32_t *ret_n);
 struct psc_kv_step *kv_run_step(struct kv_run *run, uint32_t ordinal, uint32_t gap);
+/* story: says what of it was only enqueued. */
+struct psc_kv_step *kv_run_step_of(struct kv_run *run, uint32_t ordinal, uint32_t gap, const struct psc_story *story);
 void kv_run_free(struct kv_run *run);
 
 #endif

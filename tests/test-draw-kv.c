@@ -141,6 +141,45 @@ static void test_cursor(void)
     tear_down(&s);
 }
 
+/* What layers 0 to 4 write is only enqueued until position 100 begins; it is drawn otherwise than what is there. */
+static void test_queued(void)
+{
+    static const struct psc_queued queued[] = {{.first = 0, .last = 70, .done = 100, .lane = 1}};
+    static const struct psc_story story = {.queued = queued, .queued_n = 1, .position_n = 437};
+    struct shown s;
+    uint32_t layers = 0, last = 0;
+    set_up(&s, 37, 0, 1030, 710);
+    s.step = kv_run_step_of(s.run, 37, 0, &story);
+    for (uint32_t i = 0; i < s.step->touch_n; i++) {
+        const struct psc_kv_touch *t = &s.step->touches[i];
+        layers += t->is_write && t->position <= 70;
+        last = t->is_write && t->position < 100 && (uint32_t)t->position > last ? (uint32_t)t->position : last;
+        g_assert_cmpint(t->done, ==, t->is_write && t->position <= 70 ? 100 : t->position);
+    }
+    g_assert_cmpuint(layers, >, 3);
+    g_assert_cmpuint(last, >, 70);
+    struct psc_kv_so_far far;
+    for (int32_t at = 99; at <= 100; at++) {
+        s.view.position = at;
+        show(&s);
+        psc_kv_step_so_far(s.step, at, &far);
+        g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_QUEUED), ==, at < 100 ? layers : 0);
+        g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_NOW) + count(&s.overlay, PSC_KV_OVER_QUEUED), ==, far.layers_done);
+        g_assert_cmpuint(far.layers_queued, ==, at < 100 ? layers : 0);
+        g_assert_cmpuint(far.layers_done, >, layers);
+    }
+    s.view.position = 131;
+    s.view.y_zoom = 0.3; /* layers share records: those that are alike only */
+    show(&s);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_QUEUED), ==, 0);
+    s.view.position = 99;
+    show(&s);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_QUEUED), ==, 1);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_NOW), ==, 1);
+    g_assert_cmpuint(count(&s.overlay, PSC_KV_OVER_LATER), ==, 1);
+    tear_down(&s);
+}
+
 static const struct psc_kv_over *over_with(const struct psc_kv_overlay *o, const char *text)
 {
     for (size_t i = 0; i < o->n; i++)
@@ -416,6 +455,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/kv/alarms-are-never-thinned", test_alarms_are_never_thinned);
     g_test_add_func("/ui/draw/kv/any-size-can-be-laid-out", test_sizes);
     g_test_add_func("/ui/draw/kv/out-of-memory", test_oom);
+    g_test_add_func("/ui/draw/kv/what-is-only-enqueued-is-no-row-yet", test_queued);
     for (size_t i = 0; i < G_N_ELEMENTS(goldens); i++) {
         char *path = g_strdup_printf("/ui/draw/kv/picture/%s", goldens[i].name);
         g_test_add_data_func(path, &goldens[i], test_golden);

@@ -567,7 +567,7 @@ static void test_pending(void)
     v.no_text = true;
     psc_view_set_range(&v, d->scene, 0, 30);
     lay_out(&l, d->scene, &v, NULL);
-    size_t before = l.hold_n, bars = 0, ghosts = 0, waits = 0;
+    size_t before = l.hold_n, bars = 0, ghosts = 0, waits = 0, rows = 0, stores = 0, row_waits = 0;
     d->story->queued = queued;
     d->story->queued_n = 1;
     lay_out(&l, d->scene, &v, NULL);
@@ -579,9 +579,23 @@ static void test_pending(void)
                 d->story->buffers[d->history->tenancies[b->bar].buffer].backend == backend;
     }
     float done = (float)psc_axis_left(&l.axis, 12);
+    for (uint32_t i = 0; i < d->story->event_n; i++) {
+        const struct psc_event *e = &d->story->events[i];
+        stores += e->kind == PSC_EV_ROWS_WRITE && e->position >= 4 && e->position <= 11;
+    }
     for (size_t i = 0; i < l.hold_n; i++) {
         const struct psc_fill *h = &l.holds[i];
-        if (h->part < 255) {
+        if (h->part < 255 && h->pattern_colour == PSC_COL_KV_EDGE) {
+            rows++;
+            g_assert_cmpfloat(h->area.x1, ==, done);
+            g_assert_cmpfloat(h->area.x0, >=, (float)psc_axis_left(&l.axis, 4) - 1);
+            for (size_t k = 0; k < l.track_n; k++) { /* a band inside the layer's track */
+                const struct psc_track *t = &l.tracks[k];
+                if (t->kind == PSC_TRACK_ROW && d->scene->lanes[d->scene->rows[t->row].lane].kind == PSC_LANE_KV && t->y0 <= h->area.y0 &&
+                    t->y1 >= h->area.y1)
+                    row_waits++;
+            }
+        } else if (h->part < 255) {
             ghosts++;
             g_assert_cmpfloat(h->area.x1, <=, done);
             g_assert_cmpfloat(h->area.x0, >=, (float)psc_axis_left(&l.axis, 4) - 1);
@@ -591,8 +605,17 @@ static void test_pending(void)
     }
     g_assert_cmpuint(bars, >, 3);
     g_assert_cmpuint(ghosts, ==, bars);
-    g_assert_cmpuint(waits, ==, 1);
-    g_assert_cmpuint(l.hold_n, ==, before + ghosts + waits);
+    g_assert_cmpuint(stores, >, 0);
+    g_assert_cmpuint(2 * rows, ==, stores); /* K and V of a layer are one band */
+    g_assert_cmpuint(row_waits, ==, rows);
+    g_assert_cmpuint(waits, ==, 1 + rows);
+    g_assert_cmpuint(l.hold_n, ==, before + ghosts + rows + waits);
+    psc_view_set_range(&v, d->scene, 11, 30); /* it was enqueued before what is in view, and is still on its way there */
+    lay_out(&l, d->scene, &v, NULL);
+    rows = 0;
+    for (size_t i = 0; i < l.hold_n; i++)
+        rows += l.holds[i].part < 255 && l.holds[i].pattern_colour == PSC_COL_KV_EDGE;
+    g_assert_cmpuint(2 * rows, ==, stores);
     psc_layout_release(&l);
     draw_scene_free(d);
 }

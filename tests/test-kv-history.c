@@ -363,6 +363,13 @@ static void test_sentences(void)
     expect_words(&text, "op #2: reads rows 0\xe2\x80\x93" "4 of K and V (320 B); row 4 is written in layer 0, not yet in 1");
     psc_explain_kv_position(&text, step, 99);
     expect_words(&text, "row 4 is written in all 2 layers");
+    ((struct psc_kv_touch *)(uintptr_t)step->touches)[0].done = 50; /* of layer 0, at op 1 */
+    psc_explain_kv_position(&text, step, 2);
+    expect_words(&text, "op #2: reads rows 0\xe2\x80\x93" "4 of K and V (320 B); row 4 is written in layer 0 (only enqueued), not yet in 1");
+    psc_explain_kv_position(&text, step, 49);
+    expect_words(&text, "row 4 is written in all 2 layers (only enqueued in 1 of them)");
+    psc_explain_kv_position(&text, step, 50);
+    expect_words(&text, "row 4 is written in all 2 layers");
     step = step_of(&arena, holes, 3, true);
     psc_explain_kv_alarm(&text, step, &step->alarms[0]);
     expect_words(&text, "op #2 reads rows 4\xe2\x80\x93" "5 of layer 0, K and V: nobody wrote them.");

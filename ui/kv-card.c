@@ -43,7 +43,8 @@ static void writer_lines(PscCard *card, const struct psc_kv_step *step, const Ps
     struct psc_text words = {0};
     if (cell->when == PSC_KV_NOW || cell->when == PSC_KV_LATER) {
         psc_node node = touch_node(step, cell->by);
-        const char *when = cell->when == PSC_KV_NOW ? "this step" : "later in this step";
+        bool queued = cell->when == PSC_KV_NOW && psc_kv_is_pending(&step->touches[cell->by], psc_workspace_cursor(card->ws));
+        const char *when = queued ? "only enqueued" : cell->when == PSC_KV_NOW ? "this step" : "later in this step";
         if (has_node(card, node)) {
             psc_card_node(card, "Written by", node, when);
             from_lines(card, step, node, at->is_v);
@@ -262,7 +263,7 @@ static void draw_swatch(GtkDrawingArea *area G_GNUC_UNUSED, cairo_t *cr, int wid
 static void legend(PscCard *card)
 {
     static const char *const words[PSC_KV_SWATCH_N] = {"written in a prefill", "written in an earlier decode step",
-                                                       "written in this step", "will be written in this step", "never written",
+                                                       "written in this step", "only enqueued in this step", "will be written in this step", "never written",
                                                        "window read by the current op", "read, but nobody wrote it"};
     psc_card_section(card, "LEGEND");
     for (int i = 0; i < PSC_KV_SWATCH_N; i++) {

@@ -13,6 +13,16 @@ static void add_touch(struct psc_text *out, const struct psc_kv_step *step, cons
         psc_text_addf(out, "%s#%u", before, node);
 }
 
+/* When the host sees what is on its way. */
+static void add_done(struct psc_text *out, const struct psc_kv_step *step, uint32_t touch)
+{
+    int32_t done = step->touches[touch].done;
+    if (step->graph && done < (int32_t)step->graph->n)
+        psc_text_addf(out, ", there before position %d begins", done);
+    else
+        psc_text_add(out, ", there at the end");
+}
+
 void psc_kv_step_words(struct psc_text *out, const struct psc_kv_history *history, uint32_t ordinal)
 {
     if (!history || ordinal >= history->step_n) {
@@ -33,7 +43,12 @@ void psc_kv_cell_words(struct psc_text *out, const struct psc_kv_step *step, uin
     char number[32];
     psc_text_addf(out, "Layer %u, row %s", layer, psc_thousands(row, number, sizeof number));
     switch (cell.when) {
-    case PSC_KV_NOW: add_touch(out, step, "\n\xe2\x96\xbc written in this step by ", cell.by); break;
+    case PSC_KV_NOW:
+        if (psc_kv_is_pending(&step->touches[cell.by], position))
+            add_touch(out, step, "\n\xe2\x96\xbd only enqueued by ", cell.by), add_done(out, step, cell.by);
+        else
+            add_touch(out, step, "\n\xe2\x96\xbc written in this step by ", cell.by);
+        break;
     case PSC_KV_LATER: add_touch(out, step, "\nwill be written in this step by ", cell.by); break;
     case PSC_KV_NEVER:
         psc_text_add(out, step->history ? "\nnot written in any step so far" : "\nwhat earlier steps wrote is not known yet");

@@ -133,7 +133,8 @@ static void legend(PscCard *card)
     if (psc_workspace_story(card->ws) == PSC_STORY_BOTH)
         psc_card_text(card, "dashed outline: planned here; \xe2\x89\xa0 the run did otherwise than planned", NULL);
     if (psc_workspace_study(card->ws)->analysis->story->queued_n)
-        psc_card_text(card, "pale and dashed: a kernel is only enqueued, until the thick line where the host has waited for its queue", NULL);
+        psc_card_text(card, "pale and dashed: a kernel is only enqueued, also one that writes rows of K and V, until the thick line where the host has "
+                            "waited for its queue", NULL);
     psc_card_text(card, "\xe2\x9a\xa0 orange hatch: clobber, and nothing else", "clobber");
 }
 

@@ -185,6 +185,7 @@ static void make_step(PscWorkspace *self)
         return;
     const struct psc_story *story = study->analysis->story;
     source.graph = study->graph;
+    source.story = story;
     source.position_of = study->graph ? study->position_of : NULL;
     /* What is known of a part of the run says nothing of steps beyond it. */
     if (self->kv.story && self->kv.story->history->step_n >= source.ordinal) {

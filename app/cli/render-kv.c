@@ -15,7 +15,7 @@ static enum psc_status make_step(const struct cli_input *in, const struct cli_op
     struct psc_kv_regions regions;
     struct psc_kv_history *history = NULL;
     struct psc_step loaded = {0};
-    struct psc_kv_step_source source = {.regions = &regions, .graph = phase->graph, .is_prefill = psc_kv_is_prefill(phase)};
+    struct psc_kv_step_source source = {.regions = &regions, .graph = phase->graph, .is_prefill = psc_kv_is_prefill(phase), .story = story};
     if (!psc_kv_regions_of(phase, &regions))
         return psc_fail(reterr, PSC_ERR_USAGE, "phase %" PRIu32 " keeps no keys and values: no op stores into KV regions or loads from them",
                         options->phase);

@@ -47,6 +47,14 @@ static uint32_t say_layers(struct psc_text *out, const struct psc_kv_step *step,
     return n;
 }
 
+static void say_queued(struct psc_text *out, const struct psc_kv_so_far *s)
+{
+    if (s->layers_queued && s->layers_queued == s->layers_done)
+        psc_text_add(out, " (only enqueued)");
+    else if (s->layers_queued)
+        psc_text_addf(out, " (only enqueued in %u of them)", s->layers_queued);
+}
+
 static void say_progress(struct psc_text *out, const struct psc_kv_step *step, int32_t position)
 {
     struct psc_kv_so_far s;
@@ -62,10 +70,12 @@ static void say_progress(struct psc_text *out, const struct psc_kv_step *step, i
     }
     if (s.layers_done == s.layers_all) {
         psc_text_addf(out, " written in all %u layers", s.layers_all);
+        say_queued(out, &s);
         return;
     }
     psc_text_add(out, s.layers_done == 1 ? " written in layer " : " written in layers ");
     say_layers(out, step, done, true);
+    say_queued(out, &s);
     psc_text_add(out, ", not yet in ");
     say_layers(out, step, done, false);
 }

@@ -36,8 +36,11 @@ static bool take_touches(struct making *m)
         const struct psc_kv_rows *r = &s->rows[i];
         if (r->layer < 0 || (uint32_t)r->layer >= step->regions.layers || r->hi <= r->lo)
             continue;
-        m->touches[step->touch_n++] = (struct psc_kv_touch){r->node, position_of(s, r->node), (uint32_t)r->layer, r->lo,
-                                                            r->hi, r->is_write ? 0 : r->unwritten, r->is_write};
+        int32_t at = position_of(s, r->node);
+        const struct psc_queued *q = s->story && r->is_write ? psc_story_queued_at(s->story, at) : NULL;
+        m->touches[step->touch_n++] = (struct psc_kv_touch){r->node, at, (uint32_t)r->layer, r->lo, r->hi,
+                                                            r->is_write ? 0 : r->unwritten, r->is_write,
+                                                            q && q->done > (uint32_t)at ? (int32_t)q->done : at};
     }
     step->touches = m->touches;
     return true;
@@ -320,12 +323,14 @@ void psc_kv_step_so_far(const struct psc_kv_step *step, int32_t position, struct
     struct psc_kv_so_far s = {0};
     uint32_t done = psc_kv_step_done(step, position);
     for (uint32_t l = 0; l < step->regions.layers; l++) {
-        bool all = false, now = false;
+        bool all = false, now = false, queued = false;
         for (uint32_t i = step->layer_at[l]; i < step->layer_at[l + 1]; i++) {
             const struct psc_kv_touch *t = &step->touches[step->by_layer[i]];
             all |= t->is_write;
             now |= t->is_write && step->by_layer[i] < done;
+            queued |= psc_kv_is_pending(t, position);
         }
+        s.layers_queued += queued;
         s.layers_all += all;
         s.layers_done += now;
     }

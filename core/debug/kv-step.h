@@ -22,7 +22,14 @@ struct psc_kv_touch { /* one access */
     uint32_t layer, lo, hi;  /* rows, half-open */
     uint32_t unwritten;      /* reads: rows of these that nobody had written */
     bool is_write;
+    int32_t done;            /* writes that were only enqueued: the host saw them take effect before this position began; else
+                                `position` */
 };
+/* A write that has been enqueued when the cursor stands at a position, and that the host has not seen take effect. */
+static inline bool psc_kv_is_pending(const struct psc_kv_touch *touch, int32_t position)
+{
+    return touch->is_write && position >= touch->position && position < touch->done;
+}
 struct psc_kv_alarm { uint32_t touch, layer, lo, hi; }; /* rows read that nobody had written */
 
 struct psc_kv_step_source {
@@ -35,6 +42,7 @@ struct psc_kv_step_source {
     const struct psc_kv_sequence *sequences; /* after the step; NULL: not known */
     uint32_t sequence_n;
     enum psc_kv_source source;
+    const struct psc_story *story;         /* of the step: says what was only enqueued; NULL: nothing was */
     const int32_t *position_of;            /* [graph->n] place of each node in the order; NULL: build order */
     bool is_prefill;
 };
@@ -90,6 +98,7 @@ enum psc_kv_when psc_kv_span_when(const struct psc_kv_step *step, const struct p
 struct psc_kv_so_far {
     uint32_t rows;                     /* that are written in any layer */
     uint32_t layers_done, layers_all;  /* that write in this step: so far, in all */
+    uint32_t layers_queued;            /* of those done: with rows whose write is only enqueued */
     uint32_t lo, hi;                   /* hull of the rows that this step writes, in all layers */
     uint32_t write_n;                  /* rows written so far, in all layers */
     uint32_t windows;                  /* reads so far */

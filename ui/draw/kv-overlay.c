@@ -87,16 +87,25 @@ static void put_chip(struct making *m, const char *text, enum psc_colour colour,
 
 /* ---- what this step writes --------------------------------------------------------------------------------------- */
 
-static void put_own(struct making *m, const struct psc_kv_touch *t, uint32_t last_layer, bool now)
+/* Where the write of touch i stands when the cursor is where it is. */
+static enum psc_kv_over_kind stand_of(const struct making *m, uint32_t i)
 {
+    if (i >= m->done)
+        return PSC_KV_OVER_LATER;
+    return psc_kv_is_pending(&m->step->touches[i], m->view->position) ? PSC_KV_OVER_QUEUED : PSC_KV_OVER_NOW;
+}
+
+static void put_own(struct making *m, const struct psc_kv_touch *t, uint32_t last_layer, enum psc_kv_over_kind kind)
+{
+    bool now = kind == PSC_KV_OVER_NOW;
     const struct psc_kv_frame *f = &m->page->frame;
     struct psc_area a = area_of(m, t->layer, 0, t->lo, t->hi);
     if (last_layer != t->layer)
         a.y1 = area_of(m, last_layer, 0, t->lo, t->hi).y1;
-    struct psc_kv_over *over = put(m, now ? PSC_KV_OVER_NOW : PSC_KV_OVER_LATER, a, data_clip(m));
+    struct psc_kv_over *over = put(m, kind, a, data_clip(m));
     if (!over)
         return;
-    over->halves = m->view->halves == PSC_KV_BOTH && f->pitch >= (now ? 9 : 15) && last_layer == t->layer ? 2 : 1;
+    over->halves = m->view->halves == PSC_KV_BOTH && f->pitch >= (kind == PSC_KV_OVER_LATER ? 15 : 9) && last_layer == t->layer ? 2 : 1;
     over->mark = now && a.x1 - a.x0 >= MARK_MIN && (a.y1 - a.y0) / over->halves >= 6;
 }
 
@@ -113,12 +122,12 @@ static void put_writes(struct making *m)
             const struct psc_kv_touch *u = &m->step->touches[k];
             if (!u->is_write)
                 continue;
-            if (u->layer != last + 1 || u->lo != t->lo || u->hi != t->hi || (k < m->done) != (i < m->done))
+            if (u->layer != last + 1 || u->lo != t->lo || u->hi != t->hi || stand_of(m, k) != stand_of(m, i))
                 break;
             last = u->layer;
             i = k;
         }
-        put_own(m, t, last, i < m->done);
+        put_own(m, t, last, stand_of(m, i));
     }
 }
 

@@ -81,6 +81,7 @@ struct psc_kv_hit psc_kv_page_hit(const struct psc_kv_page *page, double x, doub
 enum psc_kv_over_kind {
     PSC_KV_OVER_LAYER,     /* tint of the layer in which the cursor's op works */
     PSC_KV_OVER_NOW,       /* rows written in this step */
+    PSC_KV_OVER_QUEUED,    /* rows whose write is only enqueued: the host has not seen it take effect */
     PSC_KV_OVER_LATER,     /* rows that this step will write */
     PSC_KV_OVER_ALARM,     /* rows that are read and that nobody wrote */
     PSC_KV_OVER_WINDOW,    /* the window that the cursor's op reads */
@@ -100,7 +101,7 @@ struct psc_kv_over {
     enum psc_kv_over_kind kind;
     uint8_t colour;        /* TEXT, CHIP: enum psc_colour of the ink; CHIP: of the frame too */
     uint8_t mark;          /* NOW: wide enough for its mark */
-    uint8_t halves;        /* NOW, LATER: 2: drawn as K and V, with 1 px between them */
+    uint8_t halves;        /* NOW, QUEUED, LATER: 2: drawn as K and V, with 1 px between them */
     char text[160];
 };
 struct psc_kv_overlay {

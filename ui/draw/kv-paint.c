@@ -39,13 +39,17 @@ static void paint_now(const struct psc_kv_over *over, const struct psc_palette *
     psc_paint_mark(cr, palette, PSC_MARK_WRITE, (a->x0 + a->x1) / 2, (a->y0 + a->y1) / 2 - size / 2, size, 0);
 }
 
+/* Rows to come, or on their way: pale and dashed. */
 static void paint_later(const struct psc_kv_over *over, const struct psc_palette *palette, cairo_t *cr)
 {
+    bool queued = over->kind == PSC_KV_OVER_QUEUED;
     static const double dash[] = {2, 2};
     for (int half = 0; half < over->halves; half++) {
         struct psc_area a = half_of(over, half);
-        psc_paint_colour(cr, palette, PSC_COL_NOW_COLUMN);
+        psc_paint_colour(cr, palette, queued ? PSC_COL_CANVAS : PSC_COL_NOW_COLUMN);
         psc_paint_area(cr, a.x0, a.y0, a.x1, a.y1);
+        if (queued)
+            veil(cr, palette, PSC_COL_KV_FILL, 0.4, &a);
         if (a.x1 - a.x0 < 3 || a.y1 - a.y0 < 3)
             continue;
         psc_paint_colour(cr, palette, PSC_COL_KV_EDGE);
@@ -170,6 +174,7 @@ void psc_kv_over_paint(const struct psc_kv_over *over, const struct psc_palette 
     switch (over->kind) {
     case PSC_KV_OVER_LAYER: veil(cr, palette, PSC_COL_SELECT, 0.16, a); break;
     case PSC_KV_OVER_NOW: paint_now(over, palette, cr); break;
+    case PSC_KV_OVER_QUEUED:
     case PSC_KV_OVER_LATER: paint_later(over, palette, cr); break;
     case PSC_KV_OVER_ALARM: paint_alarm(over, palette, cr); break;
     case PSC_KV_OVER_WINDOW: paint_window(over, palette, cr, type); break;

@@ -87,6 +87,7 @@ void psc_part_kv_swatch(cairo_t *cr, const struct psc_palette *palette, enum psc
 {
     struct psc_area all = {0, 0, (float)width, (float)height};
     static const enum psc_kv_over_kind kinds[PSC_KV_SWATCH_N] = {[PSC_KV_SWATCH_NOW] = PSC_KV_OVER_NOW,
+                                                                 [PSC_KV_SWATCH_QUEUED] = PSC_KV_OVER_QUEUED,
                                                                  [PSC_KV_SWATCH_LATER] = PSC_KV_OVER_LATER,
                                                                  [PSC_KV_SWATCH_WINDOW] = PSC_KV_OVER_WINDOW,
                                                                  [PSC_KV_SWATCH_ALARM] = PSC_KV_OVER_ALARM};

@@ -12,8 +12,8 @@ void psc_part_kv_curve(cairo_t *cr, const struct psc_palette *palette, struct ps
                        uint32_t step, double width, double height);
 
 enum psc_kv_swatch {
-    PSC_KV_SWATCH_PREFILL, PSC_KV_SWATCH_EARLIER, PSC_KV_SWATCH_NOW, PSC_KV_SWATCH_LATER, PSC_KV_SWATCH_NEVER,
-    PSC_KV_SWATCH_WINDOW, PSC_KV_SWATCH_ALARM, PSC_KV_SWATCH_N
+    PSC_KV_SWATCH_PREFILL, PSC_KV_SWATCH_EARLIER, PSC_KV_SWATCH_NOW, PSC_KV_SWATCH_QUEUED, PSC_KV_SWATCH_LATER,
+    PSC_KV_SWATCH_NEVER, PSC_KV_SWATCH_WINDOW, PSC_KV_SWATCH_ALARM, PSC_KV_SWATCH_N
 };
 void psc_part_kv_swatch(cairo_t *cr, const struct psc_palette *palette, enum psc_kv_swatch swatch, double width, double height);
 

@@ -117,6 +117,42 @@ void psc_layout_pending(struct psc_layout *l, const struct psc_bar *bar)
         l->holds[n].part = PENDING_PART;
 }
 
+/* First position in view, or the one from which something that is still on its way there was enqueued. */
+static int32_t first_pending(const struct psc_layout *l)
+{
+    const struct psc_story *story = l->scene->source.story;
+    int32_t from = (int32_t)floor(l->axis.lo);
+    for (uint32_t i = 0; i < story->queued_n && (int32_t)story->queued[i].first < from; i++)
+        if ((double)story->queued[i].done > l->axis.lo)
+            from = (int32_t)story->queued[i].first;
+    return from;
+}
+
+void psc_layout_pending_rows(struct psc_layout *l, const struct psc_track *track)
+{
+    const struct psc_scene *s = l->scene;
+    const struct psc_history *h = s->source.history;
+    const struct psc_story *story = s->source.story;
+    uint32_t buffer = s->rows[track->row].buffer; /* V is written with K */
+    float height = track->y1 - track->y0, inset = track->compact ? 0 : floorf(height / 4);
+    int32_t from = first_pending(l);
+    for (uint32_t i = psc_layout_first_access(l, buffer, from); i < h->access_at[buffer + 1]; i++) {
+        const struct psc_event *e = &story->events[h->accesses[i]];
+        const struct psc_queued *q = e->kind == PSC_EV_ROWS_WRITE ? psc_story_queued_at(story, e->position) : NULL;
+        if (e->position >= l->axis.hi)
+            break;
+        if (!q || (int32_t)q->done <= e->position || story->lanes[q->lane].backend != story->buffers[buffer].backend)
+            continue;
+        float done = (float)psc_axis_left(&l->axis, (int32_t)q->done), y0 = track->y0 + inset, y1 = track->y1 - inset;
+        size_t n = l->hold_n;
+        put_hold(l, (float)psc_axis_left(&l->axis, e->position), y0, done, y1, PSC_COL_CANVAS, PSC_SOLID, PSC_COL_KV_EDGE);
+        if (l->hold_n > n)
+            l->holds[n].part = PENDING_PART;
+        if (!track->compact)
+            put_hold(l, done - 1, y0, done + 2, y1, PSC_COL_STAGE_EDGE, PSC_SOLID, PSC_COL_NONE);
+    }
+}
+
 /* Where the host has waited for a queue: an edge over all rows of its backend. */
 static void one_wait(struct psc_layout *l, const struct psc_queued *q)
 {

@@ -29,6 +29,8 @@ struct psc_curve *psc_put_curve(struct psc_layout *l, uint32_t at, float base, f
 void psc_track_band(const struct psc_layout *l, const struct psc_track *track, uint64_t lo, uint64_t hi,
                     float *ret_y0, float *ret_y1, float *ret_foot);
 
+/* First of the buffer's accesses (of history->accesses) at or after a position. */
+uint32_t psc_layout_first_access(const struct psc_layout *l, uint32_t buffer, double position);
 void psc_layout_rows(struct psc_layout *l);     /* bars, covers, marks, labels of all tracks */
 void psc_layout_gutter(struct psc_layout *l);   /* lane strips, names, sizes, separators */
 /* Grid lines of ops, lines of layers, gaps at splits, between two heights. */
@@ -40,6 +42,8 @@ void psc_layout_clobber(struct psc_layout *l);
 void psc_layout_copies(struct psc_layout *l);      /* staged copies; waits for queues */
 /* The part of a bar that a kernel has only been enqueued for: a ghost until the host has waited for its queue. */
 void psc_layout_pending(struct psc_layout *l, const struct psc_bar *bar);
+/* The same of the rows of K and V that are written in a track: a band along the region. */
+void psc_layout_pending_rows(struct psc_layout *l, const struct psc_track *track);
 void psc_layout_ghosts(struct psc_layout *l);      /* the plan over the record */
 void psc_layout_ghost_ticks(struct psc_layout *l); /* the same in the overview */
 /* Labels of the bars first .. bar_n - 1 of one row, clear of the marks first_mark .. mark_n - 1. */

@@ -226,7 +226,7 @@ static void packed_cover(struct psc_layout *l, const struct psc_track *track)
 
 /* ---- marks ---------------------------------------------------------------------------------- */
 
-static uint32_t first_access(const struct psc_layout *l, uint32_t buffer, double position)
+uint32_t psc_layout_first_access(const struct psc_layout *l, uint32_t buffer, double position)
 {
     const struct psc_history *h = l->scene->source.history;
     const struct psc_event *events = l->scene->source.story->events;
@@ -257,7 +257,7 @@ static void row_marks_of(struct psc_layout *l, const struct psc_track *track, ui
     const struct psc_event *events = l->scene->source.story->events;
     bool kv = l->scene->lanes[l->scene->rows[track->row].lane].kind == PSC_LANE_KV;
     float height = track->y1 - track->y0, size = height >= 21 ? 11 : height >= 16 ? 9 : 7;
-    for (uint32_t i = first_access(l, buffer, floor(l->axis.lo)); i < h->access_at[buffer + 1]; i++) {
+    for (uint32_t i = psc_layout_first_access(l, buffer, floor(l->axis.lo)); i < h->access_at[buffer + 1]; i++) {
         const struct psc_event *e = &events[h->accesses[i]];
         if (e->position >= l->axis.hi)
             break;
@@ -299,7 +299,7 @@ static void compact_marks(struct psc_layout *l, const struct psc_track *track, u
     const struct psc_history *h = l->scene->source.history;
     const struct psc_event *events = l->scene->source.story->events;
     float last[2] = {-100, -100};
-    for (uint32_t i = first_access(l, buffer, floor(l->axis.lo)); i < h->access_at[buffer + 1]; i++) {
+    for (uint32_t i = psc_layout_first_access(l, buffer, floor(l->axis.lo)); i < h->access_at[buffer + 1]; i++) {
         const struct psc_event *e = &events[h->accesses[i]];
         if (e->position >= l->axis.hi)
             break;
@@ -446,6 +446,8 @@ void psc_layout_rows(struct psc_layout *l)
             }
         } else {
             row_bars(l, p);
+            if (s->source.story->queued_n && s->lanes[row->lane].kind == PSC_LANE_KV)
+                psc_layout_pending_rows(l, p);
             row_marks(l, p);
             if (!p->compact && p->y1 - p->y0 >= 12 && p->low <= p->y1 && !l->view.no_text)
                 psc_layout_bar_labels(l, first_bar, first_mark);
