@@ -92,6 +92,32 @@ static void test_l31(void)
     g_assert_cmpuint(c.replays, ==, 2);
 }
 
+/* It asks past the queue, inside the window: the shim counts that. */
+static void test_l31_is_a_stray(void)
+{
+    for (unsigned bad = 0; bad < 2; bad++) {
+        struct cuda_tiny t;
+        struct psc_run_result a;
+        struct psc_cuda_figures f;
+        const struct psc_backend_api *api;
+        uint32_t n;
+        cuda_tiny_open(&t, "tiny-qwen2");
+        struct psc_run_request q = cuda_tiny_request(&t, "cuda-shim", true);
+        q.session.call_faults = bad ? fault_of("l31").call : 0;
+        cuda_tiny_run(&q, &a);
+        n = psc_session_backend_n(a.session);
+        for (uint32_t i = 0; i < n; i++) {
+            struct psc_backend *b = psc_session_backend(a.session, i, &api);
+            if (!b || api != &psc_backend_cuda_shim)
+                continue;
+            psc_cuda_figures(b, &f);
+            g_assert_cmpuint(f.strays, ==, bad ? 3 : 0); /* a look for each layer's attention */
+        }
+        psc_run_result_release(&a);
+        psc_arena_release(&t.arena);
+    }
+}
+
 /* l32: the recording writes where the buffers were. Without the defect: dropped, two warm runs, recorded again. */
 static void test_l32(void)
 {
@@ -163,6 +189,7 @@ int main(int argc, char **argv)
     g_test_add_func("/cuda-shim/fault/l24-a-block-does-not-wait", test_l24);
     g_test_add_func("/cuda-shim/fault/l25-a-block-never-ends", test_l25);
     g_test_add_func("/cuda-shim/fault/l31-a-decision-is-recorded", test_l31);
+    g_test_add_func("/cuda-shim/fault/l31-asks-inside-a-window", test_l31_is_a_stray);
     g_test_add_func("/cuda-shim/fault/l32-a-recording-outlives-its-buffers", test_l32);
     g_test_add_func("/cuda-shim/fault/l33-a-memo-outlives-its-bytes", test_l33);
     g_test_add_func("/cuda-shim/fault/l34-a-window-is-spoilt", test_l34);

@@ -364,6 +364,7 @@ static uint32_t copies_in_flight(struct psc_backend *b)
 void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret)
 {
     *ret = b->figures;
+    ret->strays = b->rt->is_host ? psc_cuda_dev_strays(b->dev) : 0;
 }
 
 void psc_cuda_limit(struct psc_backend *b, uint64_t bytes)

@@ -34,10 +34,17 @@ struct psc_cuda_dev {
     uint64_t done, queued;         /* commands that have run; that were ever queued */
     struct list window;            /* of the recording under way */
     bool recording, stuck, hang, backwards;
+    uint64_t strays;
     struct recording *recordings;  /* owned; id is the index + 1 */
     size_t recording_n, recording_cap;
     void *shared;                  /* owned */
 };
+
+/* What a device does not record: memory, marks, waits, copies from and to the host. */
+static void outside(struct psc_cuda_dev *d)
+{
+    d->strays += d->recording;
+}
 
 static const char *unavailable(void)
 {
@@ -73,6 +80,7 @@ static enum psc_status open_dev(struct psc_cuda_dev **ret, struct psc_error *ret
 
 static enum psc_query memory(struct psc_cuda_dev *d, uint64_t *ret_free, uint64_t *ret_total)
 {
+    outside(d);
     if (!d->limit)
         return psc_host_memory_query(ret_free, ret_total);
     *ret_total = d->limit;
@@ -83,6 +91,7 @@ static enum psc_query memory(struct psc_cuda_dev *d, uint64_t *ret_free, uint64_
 static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
 {
     psc_address at = 0;
+    outside(d);
     if (d->limit && (d->held > d->limit || bytes > d->limit - d->held))
         return 0;
     if (psc_host_memory_alloc(&d->memory, bytes, &at, NULL))
@@ -94,19 +103,20 @@ static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
 
 static void release(struct psc_cuda_dev *d, psc_address at, uint64_t bytes)
 {
+    outside(d);
     d->held -= bytes;
     psc_host_memory_free(&d->memory, at);
 }
 
 static void *pin(struct psc_cuda_dev *d, uint64_t bytes)
 {
-    (void)d;
+    outside(d);
     return bytes <= SIZE_MAX ? psc_alloc((size_t)bytes) : NULL;
 }
 
 static void unpin(struct psc_cuda_dev *d, void *at)
 {
-    (void)d;
+    outside(d);
     psc_free(at);
 }
 
@@ -124,11 +134,13 @@ static enum psc_status push(struct psc_cuda_dev *d, const struct command *c, str
 
 static enum psc_status upload(struct psc_cuda_dev *d, psc_address to, const void *pinned, uint64_t n, struct psc_error *reterr)
 {
+    outside(d);
     return push(d, &(struct command){.kind = UPLOAD, .to = to, .host = (void *)(uintptr_t)pinned, .n = n}, reterr);
 }
 
 static enum psc_status download(struct psc_cuda_dev *d, void *pinned, psc_address from, uint64_t n, struct psc_error *reterr)
 {
+    outside(d);
     return push(d, &(struct command){.kind = DOWNLOAD, .from = from, .host = pinned, .n = n}, reterr);
 }
 
@@ -147,8 +159,8 @@ static enum psc_status run(struct psc_cuda_dev *d, enum psc_cuda_kernel kernel, 
 
 static enum psc_status peek(struct psc_cuda_dev *d, void *to, psc_address from, uint64_t n, struct psc_error *reterr)
 {
-    (void)d;
     (void)reterr;
+    outside(d);
     memcpy(to, psc_host_pointer(from), (size_t)n);
     return PSC_OK;
 }
@@ -191,6 +203,7 @@ static void work_until(struct psc_cuda_dev *d, uint64_t mark)
 static enum psc_status mark(struct psc_cuda_dev *d, uint64_t *ret, struct psc_error *reterr)
 {
     (void)reterr;
+    outside(d);
     *ret = d->queued;
     return PSC_OK;
 }
@@ -198,6 +211,7 @@ static enum psc_status mark(struct psc_cuda_dev *d, uint64_t *ret, struct psc_er
 static enum psc_status reached(struct psc_cuda_dev *d, uint64_t at, bool *ret, struct psc_error *reterr)
 {
     (void)reterr;
+    outside(d);
     work_until(d, at);
     *ret = d->done >= at;
     return PSC_OK;
@@ -265,6 +279,11 @@ static void drop(struct psc_cuda_dev *d, uint64_t recording)
 void psc_cuda_dev_backwards(struct psc_cuda_dev *d, bool backwards)
 {
     d->backwards = backwards;
+}
+
+uint64_t psc_cuda_dev_strays(const struct psc_cuda_dev *d)
+{
+    return d->strays;
 }
 
 void psc_cuda_dev_limit(struct psc_cuda_dev *d, uint64_t bytes)

@@ -21,6 +21,8 @@ struct psc_cuda_figures {
     uint64_t drains;         /* times results of probes were fetched */
     uint64_t fallbacks;      /* of those: because pinned memory had come to its ceiling */
     uint64_t waits;          /* times the host waited for the queue */
+    uint64_t strays;         /* cuda-shim: what was asked of the runtime inside a window and is no command of the queue: a bug,
+                                or fault l31 */
 };
 void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret);
 
@@ -31,6 +33,7 @@ void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang);
 /* Memory that the device has in all: config.device_bytes of a shim. Less than it holds: no more is to be had. 0: no limit. */
 void psc_cuda_limit(struct psc_backend *b, uint64_t bytes);
 void psc_cuda_dev_limit(struct psc_cuda_dev *d, uint64_t bytes);
+uint64_t psc_cuda_dev_strays(const struct psc_cuda_dev *d);
 /* Threads and blocks from the last to the first: how a shim opened with config.portable runs. */
 void psc_cuda_dev_backwards(struct psc_cuda_dev *d, bool backwards);
 

@@ -121,6 +121,7 @@ struct psc_rec_phase {
     uint8_t *backend_of;               /* [session's backends]: index into the graph's, in look.arena */
     struct psc_event *first, *last;    /* owned: events of the first step; of the latest that had a story of its own */
     size_t first_n, last_n;
+    uint64_t first_completed, last_completed; /* hashes of what the sink was told of queues in those steps */
     const struct psc_story *last_story;
     bool told;                         /* the stream knows it */
 };

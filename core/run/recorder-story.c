@@ -443,6 +443,7 @@ static bool carry_fills(struct psc_recorder *r)
 enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr)
 {
     struct psc_rec_phase *p = &r->phase;
+    uint64_t completed = psc_hash_bytes(r->completed, r->completed_n * sizeof *r->completed, r->completed_n);
     const struct psc_story *story = NULL;
     if (!r->options.events)
         return PSC_OK;
@@ -451,14 +452,16 @@ enum psc_status psc_rec_story(struct psc_recorder *r, struct psc_error *reterr)
         if (status == PSC_OK && !keep_events(r, &p->first, &p->first_n))
             status = psc_fail_nomem(reterr);
         r->doc->phases[p->index].story = (struct psc_story *)(uintptr_t)story;
+        p->first_completed = completed;
         return status;
     }
     if (!carry_fills(r))
         return psc_fail_nomem(reterr);
-    if (same_events(r->events, r->event_n, p->first, p->first_n))
+    if (completed == p->first_completed && same_events(r->events, r->event_n, p->first, p->first_n))
         return PSC_OK;
-    if (!p->last_story || !same_events(r->events, r->event_n, p->last, p->last_n)) {
+    if (!p->last_story || completed != p->last_completed || !same_events(r->events, r->event_n, p->last, p->last_n)) {
         p->last_story = NULL;
+        p->last_completed = completed;
         enum psc_status status = checked_story(r, &r->doc->arena, &p->last_story, reterr);
         if (status == PSC_OK && !keep_events(r, &p->last, &p->last_n))
             status = psc_fail_nomem(reterr);
