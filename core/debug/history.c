@@ -14,7 +14,7 @@ struct build {
     struct psc_tenancy *list;
     uint32_t n;
     uint32_t *current;    /* of each value: its newest tenancy */
-    uint32_t *of_write;   /* of each write of the shadow: its tenancy */
+    uint32_t *of_write;   /* of each event that writes: its tenancy */
     uint32_t *takes_over; /* of each value: tenancy that an alias of this position continues */
 };
 
@@ -96,9 +96,9 @@ static void move_in(struct build *b, uint32_t i, uint32_t continues)
     struct psc_tenancy *t = &b->list[i];
 
     if (t->lo < t->hi) {
-        struct psc_shadow_run run = psc_shadow_first(&b->shadow, t->buffer, t->lo, t->hi, PSC_NONE);
+        struct psc_shadow_run run = psc_shadow_first(&b->shadow, t->buffer, t->lo, t->hi);
         do {
-            uint32_t old = run.write == PSC_NONE ? PSC_NONE : b->of_write[run.write];
+            uint32_t old = run.event == PSC_NONE ? PSC_NONE : b->of_write[run.event];
             if (old == PSC_NONE || old == i)
                 continue;
             if (b->list[old].next_tenant == PSC_NONE)
@@ -119,12 +119,12 @@ static void move_in(struct build *b, uint32_t i, uint32_t continues)
     b->list[old].end = t->first;
 }
 
-static void write_event(struct build *b, uint32_t event, uint32_t w)
+static bool write_event(struct build *b, uint32_t event)
 {
     const struct psc_event *e = &b->story->events[event];
     uint32_t i = e->value == PSC_NONE ? PSC_NONE : b->current[e->value];
 
-    b->of_write[w] = PSC_NONE;
+    b->of_write[event] = PSC_NONE;
     if (e->value != PSC_NONE && !psc_shadow_vanishes(e->kind)) {
         struct psc_tenancy *t = i == PSC_NONE ? NULL : &b->list[i];
         bool goes_on = t && (is_region(b->story, e->value) ||
@@ -136,9 +136,9 @@ static void write_event(struct build *b, uint32_t event, uint32_t w)
             move_in(b, i, b->takes_over[e->value]);
             b->takes_over[e->value] = PSC_NONE;
         }
-        b->of_write[w] = i;
+        b->of_write[event] = i;
     }
-    psc_shadow_apply(&b->shadow, w);
+    return psc_shadow_apply(&b->shadow, event);
 }
 
 /* The tenancy that a read of this value and place looks at. */
@@ -150,8 +150,8 @@ static uint32_t read_tenancy(const struct build *b, const struct psc_event *e)
         return i;
     if (e->lo >= e->hi)
         return i;
-    struct psc_shadow_run run = psc_shadow_first(&b->shadow, e->buffer, e->lo, e->hi, PSC_NONE);
-    uint32_t found = run.write == PSC_NONE ? PSC_NONE : b->of_write[run.write];
+    struct psc_shadow_run run = psc_shadow_first(&b->shadow, e->buffer, e->lo, e->hi);
+    uint32_t found = run.event == PSC_NONE ? PSC_NONE : b->of_write[run.event];
     return found != PSC_NONE && b->story->values[b->list[found].value].of == e->value ? found : i;
 }
 
@@ -171,24 +171,24 @@ static void release(struct build *b, const struct psc_event *e)
     }
     if (e->buffer == PSC_NONE || e->lo >= e->hi)
         return;
-    struct psc_shadow_run run = psc_shadow_first(&b->shadow, e->buffer, e->lo, e->hi, PSC_NONE);
+    struct psc_shadow_run run = psc_shadow_first(&b->shadow, e->buffer, e->lo, e->hi);
     do {
-        uint32_t i = run.write == PSC_NONE ? PSC_NONE : b->of_write[run.write];
+        uint32_t i = run.event == PSC_NONE ? PSC_NONE : b->of_write[run.event];
         if (i != PSC_NONE && !is_region(b->story, b->list[i].value))
             close_one(&b->list[i], e->position);
     } while (psc_shadow_next(&b->shadow, e->buffer, e->hi, &run));
 }
 
-static void walk(struct build *b)
+static bool walk(struct build *b)
 {
     const struct psc_story *story = b->story;
-    uint32_t w = 0;
 
     for (uint32_t i = 0; i < story->event_n; i++) {
         const struct psc_event *e = &story->events[i];
         enum psc_event_kind kind = e->kind;
         if (psc_shadow_writes(kind) && e->buffer != PSC_NONE) {
-            write_event(b, i, w++);
+            if (!write_event(b, i))
+                return false;
         } else if (e->value == PSC_NONE && kind != PSC_EV_RELEASE) {
             continue;
         } else if ((psc_history_is_reader(kind) || kind == PSC_EV_CAPTURE) && e->buffer != PSC_NONE) {
@@ -201,6 +201,7 @@ static void walk(struct build *b)
             release(b, e);
         }
     }
+    return true;
 }
 
 /* ---- the tables -------------------------------------------------------------------------------------------- */
@@ -387,11 +388,13 @@ static enum psc_status prepare(struct build *b, struct psc_error *reterr)
 
     if (status)
         return status;
-    size_t value_n = b->story->value_n, room = (size_t)b->shadow.write_n + value_n;
+    size_t value_n = b->story->value_n, room = value_n;
+    for (uint32_t i = 0; i < b->story->event_n; i++)
+        room += psc_shadow_writes(b->story->events[i].kind) && b->story->events[i].buffer != PSC_NONE;
     b->list = psc_arena_alloc(&b->scratch, room, sizeof *b->list);
     b->current = psc_arena_alloc(&b->scratch, value_n, sizeof *b->current);
     b->takes_over = psc_arena_alloc(&b->scratch, value_n, sizeof *b->takes_over);
-    b->of_write = psc_arena_alloc(&b->scratch, b->shadow.write_n, sizeof *b->of_write);
+    b->of_write = psc_arena_alloc(&b->scratch, b->story->event_n, sizeof *b->of_write);
     if (!b->list || !b->current || !b->takes_over || !b->of_write)
         return psc_fail_nomem(reterr);
     memset(b->current, 0xff, value_n * sizeof *b->current);
@@ -408,7 +411,8 @@ static enum psc_status build_all(struct build *b, struct psc_history *h, struct 
     if (status)
         return status;
     begin_regions(b);
-    walk(b);
+    if (!walk(b))
+        return psc_fail_nomem(reterr);
     close_all(b);
     status = sort_tenancies(b, h, reterr);
     if (!status)

@@ -75,7 +75,7 @@ static void describe(const struct psc_replay *r, uint32_t victim, uint32_t write
     f->read_position = e ? e->position : at->position;
     f->write_event = write;
     f->read_event = read;
-    s->victim_event = last == PSC_NONE ? PSC_NONE : r->shadow.writes[last].event;
+    s->victim_event = last;
     f->victim_position = s->victim_event == PSC_NONE ? f->read_position : story->events[s->victim_event].position;
     f->confidence = s->async ? PSC_POSSIBLE : PSC_PROVED;
     s->through_view = e && e->value != PSC_NONE && story->values[e->value].is_view;
@@ -131,7 +131,7 @@ static bool holds(const struct psc_replay *r, uint32_t w, uint32_t value, uint64
 
     if (w == PSC_NONE)
         return want->kind == PSC_VALUE_REGION;
-    const struct psc_event *e = &story->events[r->shadow.writes[w].event];
+    const struct psc_event *e = &story->events[w];
     if (e->value == PSC_NONE || psc_shadow_vanishes(e->kind))
         return false;
     if (e->value == root) {
@@ -162,10 +162,10 @@ static bool one_level(const struct psc_story *story, const struct psc_event *a, 
 static bool untouched(const struct psc_replay *r, uint32_t w, uint32_t value, uint32_t buffer, uint64_t lo, uint64_t hi,
                       uint32_t version)
 {
-    const struct psc_event *e = w == PSC_NONE ? NULL : &r->story->events[r->shadow.writes[w].event];
+    const struct psc_event *e = w == PSC_NONE ? NULL : &r->story->events[w];
 
     return e && e->value == value && e->buffer == buffer && e->lo == lo && e->hi == hi && e->version == version &&
-           !r->pending[w] && r->carries[w] == PSC_NONE && psc_shadow_intact(&r->shadow, w);
+           psc_shadow_intact(&r->shadow, w) && !(r->pending && (r->pending[w] || r->carries[w] != PSC_NONE));
 }
 
 /* Bytes [lo, hi) of what a copy takes are wrong; `into` is its write. */
@@ -183,9 +183,9 @@ static enum psc_status carry(struct psc_replay *r, uint32_t into, uint32_t victi
 static enum psc_status look_carried(struct psc_replay *r, uint32_t w, uint32_t read, uint64_t lo, uint64_t hi, bool *wrong,
                                     struct psc_error *reterr)
 {
-    uint64_t base = r->story->events[r->shadow.writes[w].event].lo;
+    uint64_t base = r->story->events[w].lo;
     enum psc_status status = PSC_OK;
-    for (uint32_t k = r->carries[w]; !status && k != PSC_NONE; k = r->carried[k].next) {
+    for (uint32_t k = r->carries ? r->carries[w] : PSC_NONE; !status && k != PSC_NONE; k = r->carried[k].next) {
         struct psc_carried c = r->carried[k];
         uint64_t from = base + c.lo > lo ? base + c.lo : lo, to = base + c.hi < hi ? base + c.hi : hi;
         if (from >= to)
@@ -202,29 +202,28 @@ static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value,
 {
     const struct psc_story *story = r->story;
     const struct psc_event *e = &story->events[read];
-    uint32_t root = psc_replay_root(story, value), last = r->last_write[root];
     bool wrong = false;
 
     r->read_n++;
-    if (lo >= hi || untouched(r, last, value, buffer, lo, hi, version))
+    if (lo >= hi || untouched(r, r->last_write[value], value, buffer, lo, hi, version))
         return PSC_OK;
-    struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi, last);
+    uint32_t root = psc_replay_root(story, value), last = r->last_write[root];
+    struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi);
     do {
         struct psc_suspect facts = {0};
-        uint32_t w = run.write;
-        uint32_t write = w == PSC_NONE ? PSC_NONE : r->shadow.writes[w].event;
+        uint32_t w = run.event, write = w;
         if (holds(r, w, value, lo, version)) {
             enum psc_status status = w == PSC_NONE ? PSC_OK : look_carried(r, w, read, run.lo, run.hi, &wrong, reterr);
             if (status)
                 return status;
-            if (w == PSC_NONE || !r->pending[w])
+            if (w == PSC_NONE || !r->pending || !r->pending[w])
                 continue;
             facts.async = true; /* the copy is still on its way */
             write = PSC_NONE;
         } else if (w != PSC_NONE) {
             const struct psc_event *we = &story->events[write];
             facts.async = one_level(story, we, e) ||
-                          (last != PSC_NONE && one_level(story, we, &story->events[r->shadow.writes[last].event]));
+                          (last != PSC_NONE && one_level(story, we, &story->events[last]));
         } else {
             facts.written_later = last == PSC_NONE;
         }
@@ -250,7 +249,7 @@ static bool where(const struct psc_replay *r, uint32_t value, uint32_t *ret_buff
 
     if (w == PSC_NONE)
         return false;
-    const struct psc_event *e = &r->story->events[r->shadow.writes[w].event];
+    const struct psc_event *e = &r->story->events[w];
     *ret_buffer = e->buffer;
     *ret_lo = e->lo + (v->is_view ? v->offset : 0);
     *ret_hi = *ret_lo + v->bytes;
@@ -259,7 +258,7 @@ static bool where(const struct psc_replay *r, uint32_t value, uint32_t *ret_buff
 }
 
 /* The source of a copy must be right when the copy is queued. */
-static enum psc_status look_source(struct psc_replay *r, uint32_t event, uint32_t w, struct psc_error *reterr)
+static enum psc_status look_source(struct psc_replay *r, uint32_t event, struct psc_error *reterr)
 {
     const struct psc_event *e = &r->story->events[event];
     uint32_t buffer, version;
@@ -267,7 +266,7 @@ static enum psc_status look_source(struct psc_replay *r, uint32_t event, uint32_
 
     if (e->peer == PSC_NONE || e->peer >= r->story->value_n || !where(r, e->peer, &buffer, &lo, &hi, &version))
         return PSC_OK;
-    return look(r, event, e->peer, buffer, lo, hi, version, e->buffer == PSC_NONE ? PSC_NONE : w, reterr);
+    return look(r, event, e->peer, buffer, lo, hi, version, e->buffer == PSC_NONE ? PSC_NONE : event, reterr);
 }
 
 /* ---- writes ---------------------------------------------------------------------------------------- */
@@ -330,8 +329,6 @@ static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32
 {
     const struct psc_event *events = r->story->events, *w = &events[event];
 
-    if (moves_nothing(r, turn, event))
-        return PSC_OK;
     for (uint32_t i = turn; i < event; i++) {
         const struct psc_event *e = &events[i];
         if ((e->kind != PSC_EV_READ && e->kind != PSC_EV_ROWS_READ) || e->node != w->node || e->value == PSC_NONE ||
@@ -340,6 +337,8 @@ static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32
         uint32_t root = psc_replay_root(r->story, e->value);
         if (root == w->value || may_overwrite(r, e, w))
             continue;
+        if (moves_nothing(r, turn, event))
+            return PSC_OK;
         struct psc_suspect facts = {.finding = {.overlap_only = true}};
         facts.partial = e->lo != w->lo || e->hi != w->hi;
         uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
@@ -350,16 +349,16 @@ static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32
     return PSC_OK;
 }
 
-static enum psc_status write_bytes(struct psc_replay *r, uint32_t event, uint32_t w, struct psc_error *reterr)
+static enum psc_status write_bytes(struct psc_replay *r, uint32_t event, struct psc_error *reterr)
 {
     const struct psc_event *e = &r->story->events[event];
     enum psc_status status = PSC_OK;
 
-    psc_shadow_apply(&r->shadow, w);
-    r->when[w] = ++r->clock;
+    if (!psc_shadow_apply(&r->shadow, event))
+        return psc_fail_nomem(reterr);
     if (e->value == PSC_NONE || psc_shadow_vanishes(e->kind))
         return PSC_OK;
-    r->last_write[e->value] = w;
+    r->last_write[e->value] = event;
     if (e->hi > r->story->buffers[e->buffer].bytes && e->lo < e->hi) {
         uint64_t end = r->story->buffers[e->buffer].bytes;
         struct psc_suspect facts = {.partial = true};
@@ -370,33 +369,34 @@ static enum psc_status write_bytes(struct psc_replay *r, uint32_t event, uint32_
 
 /* ---- queued copies ------------------------------------------------------------------------------- */
 
-static uint32_t write_of_event(const struct psc_replay *r, uint32_t event)
+/* Room for what is known of copies, at the first one. */
+static bool meet_copies(struct psc_replay *r)
 {
-    uint32_t lo = 0, hi = r->shadow.write_n;
+    uint32_t n = r->story->event_n;
 
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (r->shadow.writes[mid].event < event)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < r->shadow.write_n && r->shadow.writes[lo].event == event ? lo : PSC_NONE;
+    if (r->pending)
+        return true;
+    r->carries = psc_arena_alloc(&r->scratch, n, sizeof *r->carries);
+    if (!r->carries)
+        return false;
+    memset(r->carries, 0xff, (size_t)n * sizeof *r->carries);
+    r->pending = psc_arena_alloc0(&r->scratch, n, sizeof *r->pending);
+    return r->pending != NULL;
 }
 
-/* Who wrote these bytes while the copy of write `queued` was on its way? */
+/* Who wrote these bytes while the copy of event `queued` was on its way? Nothing is on its way where levels are replayed, so
+ * events come in their order. */
 static enum psc_status look_disturbed(struct psc_replay *r, uint32_t queued, uint32_t wait, uint32_t victim,
                                       uint32_t buffer, uint64_t lo, uint64_t hi, struct psc_error *reterr)
 {
     if (lo >= hi)
         return PSC_OK;
-    struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi, PSC_NONE);
+    struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi);
     do {
-        if (run.write == PSC_NONE || r->when[run.write] <= r->when[queued])
+        if (run.event == PSC_NONE || run.event <= queued)
             continue;
         struct psc_suspect facts = {.async = true};
-        enum psc_status status = psc_replay_report(r, victim, r->shadow.writes[run.write].event, wait, run.lo, run.hi,
-                                                   facts, reterr);
+        enum psc_status status = psc_replay_report(r, victim, run.event, wait, run.lo, run.hi, facts, reterr);
         if (status || r->suspect_n >= PSC_FINDINGS_MAX)
             return status;
     } while (psc_shadow_next(&r->shadow, buffer, hi, &run));
@@ -407,26 +407,27 @@ static enum psc_status wait_for(struct psc_replay *r, uint32_t event, struct psc
 {
     const struct psc_story *story = r->story;
     uint32_t peer = story->events[event].peer;
-    uint32_t w = peer == PSC_NONE ? PSC_NONE : write_of_event(r, peer);
     enum psc_status status = PSC_OK;
 
-    if (w == PSC_NONE || !r->pending[w])
+    if (peer == PSC_NONE || !r->pending || !r->pending[peer])
         return PSC_OK;
-    r->pending[w] = 0;
+    r->pending[peer] = 0;
     const struct psc_event *q = &story->events[peer];
     if (q->value != PSC_NONE)
-        status = look_disturbed(r, w, event, q->value, q->buffer, q->lo, q->hi, reterr);
+        status = look_disturbed(r, peer, event, q->value, q->buffer, q->lo, q->hi, reterr);
     uint32_t buffer, version;
     uint64_t lo, hi;
     if (!status && q->peer != PSC_NONE && q->peer < story->value_n && where(r, q->peer, &buffer, &lo, &hi, &version))
-        status = look_disturbed(r, w, event, psc_replay_root(story, q->peer), buffer, lo, hi, reterr);
+        status = look_disturbed(r, peer, event, psc_replay_root(story, q->peer), buffer, lo, hi, reterr);
     return status;
 }
 
 /* ---- the walk -------------------------------------------------------------------------------------- */
 
-/* Replays the events [from, to); w: the first write among them. */
-static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, uint32_t w, struct psc_error *reterr)
+enum { AHEAD = 32 };
+
+/* Replays the events [from, to). */
+static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, struct psc_error *reterr)
 {
     const struct psc_story *story = r->story;
     enum psc_status status = PSC_OK;
@@ -434,6 +435,12 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
 
     for (uint32_t i = from; i < to && !status; i++) {
         const struct psc_event *e = &story->events[i];
+        if (i + AHEAD < to) { /* events are read once, in order, and the nodes of ops in place: asks for both beforehand */
+            const struct psc_event *soon = e + AHEAD / 2;
+            __builtin_prefetch(e + AHEAD);
+            if (soon->kind == PSC_EV_ALIAS && r->graph && soon->node < r->graph->n)
+                __builtin_prefetch(&r->graph->nodes[soon->node].op);
+        }
         if (e->position != story->events[turn].position || e->run != story->events[turn].run ||
             e->phase != story->events[turn].phase)
             turn = i;
@@ -455,9 +462,9 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
             break;
         case PSC_EV_ENQUEUE:
         case PSC_EV_COPY:
-            status = look_source(r, i, w, reterr);
-            if (e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE && !by_levels(story))
-                r->pending[w] = 1;
+            status = meet_copies(r) ? look_source(r, i, reterr) : psc_fail_nomem(reterr);
+            if (!status && e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE && !by_levels(story))
+                r->pending[i] = 1;
             break;
         case PSC_EV_WAIT:
         case PSC_EV_COMPLETE:
@@ -467,14 +474,14 @@ static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, ui
             break;
         }
         if (!status && psc_shadow_writes(e->kind) && e->buffer != PSC_NONE)
-            status = write_bytes(r, i, w++, reterr);
+            status = write_bytes(r, i, reterr);
     }
     return status;
 }
 
 /* Events that stay together when a story is replayed level by level: those of one position, or one copy. */
 struct turn {
-    uint32_t from, to, write, rank;
+    uint32_t from, to, rank;
 };
 
 /* Fills, level 0, copies of what it made, level 1, ... and the host's reads: ranks 0, 2, 3, 4 ... */
@@ -520,7 +527,7 @@ static void sort_turns(struct turn *turns, struct turn *spare, uint32_t *count, 
 static enum psc_status walk_levels(struct psc_replay *r, struct psc_error *reterr)
 {
     const struct psc_story *story = r->story;
-    uint32_t i = 0, w = 0, level_n = 1;
+    uint32_t i = 0, level_n = 1;
     enum psc_status status = PSC_OK;
 
     for (uint32_t p = 0; p < story->position_n; p++)
@@ -536,20 +543,19 @@ static enum psc_status walk_levels(struct psc_replay *r, struct psc_error *reter
         uint32_t n = 0;
         while (i < story->event_n && story->events[i].run == run && story->events[i].phase == phase) {
             const struct psc_event *e = &story->events[i];
-            struct turn t = {i, i + 1, w, rank_of_position(story, e->position, level_n)};
+            struct turn t = {i, i + 1, rank_of_position(story, e->position, level_n)};
             bool copies = is_copy(e);
             if (copies)
                 t.rank = rank_of_copy(r, e);
             while (!copies && t.to < story->event_n && same_position(e, &story->events[t.to]) &&
                    !is_copy(&story->events[t.to]))
                 t.to++;
-            for (; i < t.to; i++)
-                w += psc_shadow_writes(story->events[i].kind) && story->events[i].buffer != PSC_NONE;
+            i = t.to;
             turns[n++] = t;
         }
         sort_turns(turns, spare, count, n, rank_n);
         for (uint32_t t = 0; t < n && !status; t++)
-            status = walk(r, turns[t].from, turns[t].to, turns[t].write, reterr);
+            status = walk(r, turns[t].from, turns[t].to, reterr);
     }
     return status;
 }
@@ -576,12 +582,8 @@ static enum psc_status prepare(struct psc_replay *r, struct psc_error *reterr)
     if (status)
         return status;
     r->last_write = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->last_write);
-    r->when = psc_arena_alloc0(&r->scratch, r->shadow.write_n, sizeof *r->when);
-    r->pending = psc_arena_alloc0(&r->scratch, r->shadow.write_n, sizeof *r->pending);
-    r->carries = psc_arena_alloc(&r->scratch, r->shadow.write_n, sizeof *r->carries);
-    if (!r->last_write || !r->when || !r->pending || !r->carries)
+    if (!r->last_write)
         return psc_fail_nomem(reterr);
-    memset(r->carries, 0xff, (size_t)r->shadow.write_n * sizeof *r->carries);
     memset(r->last_write, 0xff, (size_t)story->value_n * sizeof *r->last_write);
     if (by_levels(story)) {
         r->first_read = psc_arena_alloc(&r->scratch, story->value_n, sizeof *r->first_read);
@@ -609,7 +611,7 @@ enum psc_status psc_replay_run(struct psc_replay *r, const struct psc_graph *gra
         return status;
     if (by_levels(story))
         return walk_levels(r, reterr);
-    return walk(r, 0, story->event_n, 0, reterr);
+    return walk(r, 0, story->event_n, reterr);
 }
 
 void psc_replay_release(struct psc_replay *r)

@@ -37,14 +37,12 @@ struct psc_replay {
     const struct psc_story *story;
     struct psc_shadow shadow;
     struct psc_arena scratch;
-    uint32_t *last_write;  /* of each value: index into shadow.writes, or PSC_NONE */
+    uint32_t *last_write;  /* of each value: event, or PSC_NONE */
     uint32_t *first_read;  /* of each value: event, level executor only */
-    uint32_t *when;        /* of each write: its turn in the replay */
-    uint8_t *pending;      /* of each write: a queued copy that nobody waited for */
-    uint32_t *carries;     /* of each write: a queued copy of wrong bytes: first of `carried`, or PSC_NONE */
+    uint8_t *pending;      /* of each event: a queued copy that nobody waited for; NULL before the first copy */
+    uint32_t *carries;     /* of each event: a queued copy of wrong bytes: first of `carried`, or PSC_NONE; NULL as well */
     struct psc_carried *carried; /* owned */
     size_t carried_n, carried_cap;
-    uint32_t clock;
     uint32_t *place;       /* of each node in the executed order; NULL = identity */
     uint32_t *believed;    /* of each node in the planner's order, or NULL */
     uint32_t place_n;

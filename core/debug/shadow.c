@@ -2,294 +2,334 @@
 
 #include <string.h>
 
-/* One end of one write, to be sorted by (buffer, byte). */
-struct end {
-    uint64_t byte;
-    uint32_t buffer;
-    uint32_t ref; /* 2 * write + (1 for the upper end); UINT32_MAX: the first cut of a buffer */
+enum { FAN = 32, DEPTH = 16 }; /* ranges or children of a node; more than 2^32 ranges can need */
+
+/* A leaf holds ranges, an inner node children with the first byte of each: that of its first range. */
+struct psc_shadow_node {
+    uint64_t lo[FAN]; /* UINT64_MAX behind the last */
+    union {
+        struct {
+            uint64_t hi[FAN];
+            uint32_t event[FAN];
+        };
+        struct psc_shadow_node *child[FAN];
+    };
+    uint32_t n;
 };
 
-bool psc_shadow_writes(enum psc_event_kind kind)
-{
-    switch (kind) {
-    case PSC_EV_FILL:
-    case PSC_EV_WRITE:
-    case PSC_EV_ROWS_WRITE:
-    case PSC_EV_ENQUEUE:
-    case PSC_EV_COPY:
-    case PSC_EV_GROW:
-    case PSC_EV_EVICT:
-    case PSC_EV_TRIM:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* ---- sorting ------------------------------------------------------------------------------------ */
-
-#define DIGIT_BITS 11
-#define DIGITS (1u << DIGIT_BITS)
-
-static uint64_t digit_key(const struct end *e, bool by_buffer)
-{
-    return by_buffer ? e->buffer : e->byte;
-}
-
-/* One stable pass by one digit; skipped (false) when all entries agree in it. */
-static bool sort_pass(const struct end *from, struct end *to, size_t n, unsigned shift, bool by_buffer)
-{
-    uint32_t count[DIGITS];
-    size_t i;
-
-    memset(count, 0, sizeof count);
-    for (i = 0; i < n; i++)
-        count[(digit_key(&from[i], by_buffer) >> shift) & (DIGITS - 1)]++;
-    uint32_t at = 0;
-    for (size_t d = 0; d < DIGITS; d++) {
-        uint32_t c = count[d];
-        if (c == n)
-            return false;
-        count[d] = at;
-        at += c;
-    }
-    for (i = 0; i < n; i++)
-        to[count[(digit_key(&from[i], by_buffer) >> shift) & (DIGITS - 1)]++] = from[i];
-    return true;
-}
-
-/* Sorts by (buffer, byte), least digit first. Returns whichever of the two arrays holds the result. */
-static struct end *sort_ends(struct end *a, struct end *b, size_t n, uint64_t max_byte, uint32_t max_buffer)
-{
-    for (unsigned shift = 0; shift < 64 && max_byte >> shift; shift += DIGIT_BITS) {
-        if (sort_pass(a, b, n, shift, false)) {
-            struct end *t = a;
-            a = b;
-            b = t;
-        }
-    }
-    for (unsigned shift = 0; shift < 32 && max_buffer >> shift; shift += DIGIT_BITS) {
-        if (sort_pass(a, b, n, shift, true)) {
-            struct end *t = a;
-            a = b;
-            b = t;
-        }
-    }
-    return a;
-}
-
-/* ---- the set of beginnings ------------------------------------------------------------------------ */
-
-static void set_bit(struct psc_shadow *s, uint32_t i)
-{
-    for (uint32_t l = 0; l < s->levels; l++, i >>= 6)
-        s->bits[l][i >> 6] |= 1ull << (i & 63);
-}
-
-static void clear_bit(struct psc_shadow *s, uint32_t i)
-{
-    for (uint32_t l = 0; l < s->levels; l++, i >>= 6) {
-        s->bits[l][i >> 6] &= ~(1ull << (i & 63));
-        if (s->bits[l][i >> 6])
-            return;
-    }
-}
-
-static bool has_bit(const struct psc_shadow *s, uint32_t i)
-{
-    return s->bits[0][i >> 6] >> (i & 63) & 1;
-}
-
-/* Largest member <= i. There is one: the first cut of each buffer is always a beginning. */
-static uint32_t at_or_before(const struct psc_shadow *s, uint32_t i)
-{
-    uint32_t l = 0;
-    uint64_t word = s->bits[0][i >> 6] & (~0ull >> (63 - (i & 63)));
-
-    while (!word) {
-        i >>= 6;
-        l++;
-        word = s->bits[l][i >> 6] & ((1ull << (i & 63)) - 1);
-    }
-    i = (i & ~63u) | (63u - (uint32_t)__builtin_clzll(word));
-    while (l--)
-        i = (i << 6) | (63u - (uint32_t)__builtin_clzll(s->bits[l][i]));
-    return i;
-}
-
-/* Smallest member > i, or `end` when there is none below it. */
-static uint32_t after(const struct psc_shadow *s, uint32_t i, uint32_t end)
-{
-    uint32_t l = 0;
-    uint64_t word = (i & 63) == 63 ? 0 : s->bits[0][i >> 6] & (~0ull << ((i & 63) + 1));
-
-    while (!word) {
-        i >>= 6;
-        if (++l == s->levels)
-            return end;
-        word = (i & 63) == 63 ? 0 : s->bits[l][i >> 6] & (~0ull << ((i & 63) + 1));
-    }
-    i = (i & ~63u) | (uint32_t)__builtin_ctzll(word);
-    while (l--)
-        i = (i << 6) | (uint32_t)__builtin_ctzll(s->bits[l][i]);
-    return i < end ? i : end;
-}
-
-/* ---- building ------------------------------------------------------------------------------------ */
-
-static void cut_buffers(struct psc_shadow *s, const struct end *ends, size_t n)
-{
-    uint32_t cuts = 0, buffer = 0;
-
-    s->cut_at[0] = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct end *e = &ends[i];
-        while (buffer < e->buffer)
-            s->cut_at[++buffer] = cuts;
-        if (cuts == s->cut_at[buffer] || s->cut[cuts - 1] != e->byte)
-            s->cut[cuts++] = e->byte;
-        if (e->ref == UINT32_MAX)
-            continue;
-        if (e->ref & 1)
-            s->writes[e->ref >> 1].hi = cuts - 1;
-        else
-            s->writes[e->ref >> 1].lo = cuts - 1;
-    }
-    while (buffer < s->story->buffer_n)
-        s->cut_at[++buffer] = cuts;
-}
-
-static enum psc_status make_bits(struct psc_shadow *s, struct psc_arena *arena, struct psc_error *reterr)
-{
-    uint32_t cuts = s->cut_at[s->story->buffer_n];
-    uint32_t words = cuts / 64 + 1;
-
-    s->levels = 0;
-    for (;;) {
-        uint64_t *level = psc_arena_alloc0(arena, words, sizeof *level);
-        if (!level)
-            return psc_fail_nomem(reterr);
-        s->bits[s->levels++] = level;
-        if (words == 1)
-            break;
-        words = words / 64 + 1;
-    }
-    memset(s->tag, 0xff, (size_t)cuts * sizeof *s->tag);
-    for (uint32_t b = 0; b < s->story->buffer_n; b++)
-        set_bit(s, s->cut_at[b]);
-    return PSC_OK;
-}
+/* From the root to a leaf. */
+struct path {
+    struct psc_shadow_node *node[DEPTH];
+    uint32_t at[DEPTH];  /* which child */
+    uint32_t depth;      /* of the leaf */
+    uint64_t limit;      /* first byte of the leaf behind, UINT64_MAX: there is none */
+};
 
 enum psc_status psc_shadow_init(struct psc_shadow *s, struct psc_arena *arena, const struct psc_story *story,
                                 struct psc_error *reterr)
 {
-    size_t write_n = 0, end_n = 0;
-    uint64_t max_byte = 0;
+    *s = (struct psc_shadow){.story = story, .arena = arena};
+    s->buffers = psc_arena_alloc0(arena, story->buffer_n, sizeof *s->buffers);
+    s->overwritten = psc_arena_alloc0(arena, story->event_n, 1);
+    return s->buffers && s->overwritten ? PSC_OK : psc_fail_nomem(reterr);
+}
 
-    memset(s, 0, sizeof *s);
-    s->story = story;
-    for (uint32_t i = 0; i < story->event_n; i++)
-        write_n += psc_shadow_writes(story->events[i].kind) && story->events[i].buffer != PSC_NONE;
-    if (write_n > (UINT32_MAX >> 2) || story->buffer_n > (UINT32_MAX >> 2))
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "a story of %zu writes is too long to be checked", write_n);
+/* ---- nodes ------------------------------------------------------------------------------------------ */
 
-    size_t room = 2 * write_n + story->buffer_n;
-    struct end *a = psc_arena_alloc(arena, room, sizeof *a), *b = psc_arena_alloc(arena, room, sizeof *b);
-    s->writes = psc_arena_alloc(arena, write_n, sizeof *s->writes);
-    s->cut = psc_arena_alloc(arena, room, sizeof *s->cut);
-    s->tag = psc_arena_alloc(arena, room, sizeof *s->tag);
-    s->cut_at = psc_arena_alloc(arena, (size_t)story->buffer_n + 1, sizeof *s->cut_at);
-    if (!a || !b || !s->writes || !s->cut || !s->tag || !s->cut_at)
-        return psc_fail_nomem(reterr);
+static struct psc_shadow_node *take_node(struct psc_shadow *s)
+{
+    struct psc_shadow_node *node = s->spare;
 
-    for (uint32_t i = 0; i < story->buffer_n; i++)
-        a[end_n++] = (struct end){0, i, UINT32_MAX};
-    for (uint32_t i = 0; i < story->event_n; i++) {
-        const struct psc_event *e = &story->events[i];
-        if (!psc_shadow_writes(e->kind) || e->buffer == PSC_NONE)
-            continue;
-        s->writes[s->write_n] = (struct psc_shadow_write){i, 0, 0};
-        if (e->lo < e->hi) {
-            a[end_n++] = (struct end){e->lo, e->buffer, 2 * s->write_n};
-            a[end_n++] = (struct end){e->hi, e->buffer, 2 * s->write_n + 1};
-            if (e->hi > max_byte)
-                max_byte = e->hi;
+    if (node)
+        s->spare = node->child[0];
+    else
+        node = psc_arena_alloc(s->arena, 1, sizeof *node);
+    if (node)
+        memset(node->lo, 0xff, sizeof node->lo);
+    return node;
+}
+
+static void give_back(struct psc_shadow *s, struct psc_shadow_node *node)
+{
+    node->child[0] = s->spare;
+    s->spare = node;
+}
+
+/* How many of the node's begin at or before the byte: first by eights, then among eight. Without branches, because
+ * which way it goes is as good as random. */
+static inline uint32_t count_upto(const struct psc_shadow_node *node, uint64_t byte)
+{
+    const uint64_t *lo = node->lo;
+    uint32_t at = 8 * ((uint32_t)(lo[7] <= byte) + (lo[15] <= byte) + (lo[23] <= byte));
+
+    lo += at;
+    at += (uint32_t)(lo[0] <= byte) + (lo[1] <= byte) + (lo[2] <= byte) + (lo[3] <= byte) + (lo[4] <= byte) +
+          (lo[5] <= byte) + (lo[6] <= byte) + (lo[7] <= byte);
+    return at < node->n ? at : node->n;
+}
+
+/* Entries from `from` on move to `to`, or are left out when there are fewer then; the node's count follows. */
+static void shift(struct psc_shadow_node *node, bool leaf, uint32_t to, uint32_t from)
+{
+    uint32_t n = node->n - from;
+
+    memmove(node->lo + to, node->lo + from, n * sizeof *node->lo);
+    if (leaf) {
+        memmove(node->hi + to, node->hi + from, n * sizeof *node->hi);
+        memmove(node->event + to, node->event + from, n * sizeof *node->event);
+    } else {
+        memmove(node->child + to, node->child + from, n * sizeof *node->child);
+    }
+    node->n = to + n;
+    for (uint32_t i = node->n; i < from + n; i++)
+        node->lo[i] = UINT64_MAX;
+}
+
+static void put_range(struct psc_shadow_node *leaf, uint32_t i, uint64_t lo, uint64_t hi, uint32_t event)
+{
+    leaf->lo[i] = lo;
+    leaf->hi[i] = hi;
+    leaf->event[i] = event;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------- */
+
+/* The leaf with the last range that begins at or before the byte, else the first leaf. */
+static void descend(const struct psc_shadow_buffer *b, uint64_t byte, struct path *p)
+{
+    struct psc_shadow_node *node = b->root;
+
+    p->depth = b->depth;
+    p->limit = UINT64_MAX;
+    for (uint32_t d = 0; d < b->depth; d++) {
+        uint32_t at = count_upto(node, byte);
+        if (at < node->n && at)
+            p->limit = node->lo[at];
+        else if (!at && node->n > 1)
+            p->limit = node->lo[1];
+        at -= at > 0;
+        p->node[d] = node;
+        p->at[d] = at;
+        node = node->child[at];
+    }
+    p->node[p->depth] = node;
+}
+
+/* The leaf begins elsewhere now: so do the nodes above it of which it is the first. */
+static void begin_at(struct path *p, uint64_t lo)
+{
+    for (uint32_t d = p->depth; d-- > 0;) {
+        p->node[d]->lo[p->at[d]] = lo;
+        if (p->at[d])
+            return;
+    }
+}
+
+/* Takes an empty leaf out, and what becomes empty above it. It is not the only leaf. Where it was the first below a node,
+ * that node's first byte is still the old one, until the caller looks for the leaf behind at that byte and trims it. */
+static void drop_leaf(struct psc_shadow *s, struct psc_shadow_buffer *b, struct path *p)
+{
+    uint32_t d = p->depth;
+
+    while (!p->node[d]->n) {
+        struct psc_shadow_node *up = p->node[d - 1];
+        give_back(s, p->node[d--]);
+        shift(up, false, p->at[d], p->at[d] + 1);
+    }
+    while (b->depth && b->root->n == 1) {
+        struct psc_shadow_node *only = b->root->child[0];
+        give_back(s, b->root);
+        b->root = only;
+        b->depth--;
+    }
+}
+
+/* Halves child `at` of `up`, which has room. */
+static bool split_child(struct psc_shadow *s, struct psc_shadow_node *up, uint32_t at, bool leaf)
+{
+    struct psc_shadow_node *node = up->child[at], *right = take_node(s);
+    uint32_t half = node->n / 2;
+
+    if (!right)
+        return false;
+    right->n = node->n - half;
+    memcpy(right->lo, node->lo + half, right->n * sizeof *node->lo);
+    if (leaf) {
+        memcpy(right->hi, node->hi + half, right->n * sizeof *node->hi);
+        memcpy(right->event, node->event + half, right->n * sizeof *node->event);
+    } else {
+        memcpy(right->child, node->child + half, right->n * sizeof *node->child);
+    }
+    for (uint32_t i = half; i < FAN; i++)
+        node->lo[i] = UINT64_MAX;
+    node->n = half;
+    shift(up, false, at + 2, at + 1);
+    up->lo[at + 1] = right->lo[0];
+    up->child[at + 1] = right;
+    return true;
+}
+
+/* Splits from the top what is full on the way to the byte, so that its leaf has room for two ranges more. */
+static bool make_room(struct psc_shadow *s, struct psc_shadow_buffer *b, uint64_t byte)
+{
+    if (b->root->n > FAN - 2) {
+        struct psc_shadow_node *root = take_node(s);
+        if (!root)
+            return false;
+        root->n = 1;
+        root->lo[0] = b->root->lo[0];
+        root->child[0] = b->root;
+        b->root = root;
+        b->depth++;
+    }
+    struct psc_shadow_node *up = b->root;
+    for (uint32_t d = 1; d <= b->depth; d++) {
+        uint32_t at = count_upto(up, byte);
+        at -= at > 0;
+        if (up->child[at]->n > FAN - 2) {
+            if (!split_child(s, up, at, d == b->depth))
+                return false;
+            at += up->lo[at + 1] <= byte;
         }
-        s->write_n++;
+        up = up->child[at];
     }
-    cut_buffers(s, sort_ends(a, b, end_n, max_byte, story->buffer_n), end_n);
-    return make_bits(s, arena, reterr);
+    return true;
 }
 
-/* ---- replay -------------------------------------------------------------------------------------- */
+/* ---- a write ------------------------------------------------------------------------------------------- */
 
-void psc_shadow_apply(struct psc_shadow *s, uint32_t w)
+/* Takes out what the first ranges of a leaf have below `hi`. It is not the first leaf. */
+static void trim_leaf(struct psc_shadow *s, struct psc_shadow_buffer *b, struct path *p, uint64_t hi)
 {
-    const struct psc_shadow_write *write = &s->writes[w];
+    struct psc_shadow_node *leaf = p->node[p->depth];
+    uint32_t n = 0;
 
-    if (write->lo >= write->hi)
-        return;
-    if (!has_bit(s, write->hi)) {
-        s->tag[write->hi] = s->tag[at_or_before(s, write->hi)];
-        set_bit(s, write->hi);
+    for (; n < leaf->n && leaf->lo[n] < hi; n++) {
+        s->overwritten[leaf->event[n]] = 1;
+        if (leaf->hi[n] > hi) {
+            leaf->lo[n] = hi;
+            break;
+        }
     }
-    if (!has_bit(s, write->lo))
-        set_bit(s, write->lo);
-    for (uint32_t i = after(s, write->lo, write->hi); i < write->hi; i = after(s, i, write->hi))
-        clear_bit(s, i);
-    s->tag[write->lo] = w;
+    shift(leaf, true, 0, n);
+    if (leaf->n)
+        begin_at(p, leaf->lo[0]);
+    else
+        drop_leaf(s, b, p);
 }
 
-bool psc_shadow_intact(const struct psc_shadow *s, uint32_t w)
+/* [lo, hi) instead of what the leaf has there; room for two more. All other leaves are clear of it. */
+static void replace_in_leaf(struct psc_shadow *s, struct path *p, uint64_t lo, uint64_t hi, uint32_t event)
 {
-    const struct psc_shadow_write *write = &s->writes[w];
+    struct psc_shadow_node *leaf = p->node[p->depth];
+    uint32_t i = lo ? count_upto(leaf, lo - 1) : 0, j = i;
 
-    return write->lo < write->hi && has_bit(s, write->lo) && s->tag[write->lo] == w &&
-           after(s, write->lo, write->hi) == write->hi;
-}
-
-/* Last cut of the buffer at or before the byte; the first cut of every buffer is at byte 0. */
-static uint32_t find_cut(const struct psc_shadow *s, uint32_t buffer, uint64_t byte)
-{
-    uint32_t lo = s->cut_at[buffer], hi = s->cut_at[buffer + 1];
-
-    while (hi - lo > 1) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (s->cut[mid] <= byte)
-            lo = mid;
-        else
-            hi = mid;
+    if (i && leaf->hi[i - 1] > lo) {
+        uint64_t end = leaf->hi[i - 1];
+        s->overwritten[leaf->event[i - 1]] = 1;
+        leaf->hi[i - 1] = lo;
+        if (end > hi) { /* a hole in it */
+            shift(leaf, true, i + 2, i);
+            put_range(leaf, i, lo, hi, event);
+            put_range(leaf, i + 1, hi, end, leaf->event[i - 1]);
+            return;
+        }
     }
-    return lo;
+    for (; j < leaf->n && leaf->lo[j] < hi; j++) {
+        s->overwritten[leaf->event[j]] = 1;
+        if (leaf->hi[j] > hi) {
+            leaf->lo[j] = hi;
+            break;
+        }
+    }
+    if (j != i + 1)
+        shift(leaf, true, i + 1, j);
+    put_range(leaf, i, lo, hi, event);
+    if (!i)
+        begin_at(p, lo);
 }
 
-static void fill_run(const struct psc_shadow *s, uint32_t buffer, uint32_t begin, uint64_t lo, uint64_t hi,
-                     struct psc_shadow_run *run)
+static bool apply_to_tree(struct psc_shadow *s, struct psc_shadow_buffer *b, uint64_t lo, uint64_t hi, uint32_t event)
 {
-    uint32_t end = s->cut_at[buffer + 1];
+    struct path p, behind;
 
-    run->next = after(s, begin, end);
-    run->write = s->tag[begin];
-    run->lo = lo;
-    run->hi = run->next < end && s->cut[run->next] < hi ? s->cut[run->next] : hi;
+    descend(b, lo, &p);
+    if (p.node[p.depth]->n > FAN - 2) {
+        if (!make_room(s, b, lo))
+            return false;
+        descend(b, lo, &p);
+    }
+    while (p.limit < hi) {
+        descend(b, p.limit, &behind);
+        trim_leaf(s, b, &behind, hi);
+        descend(b, lo, &p);
+    }
+    replace_in_leaf(s, &p, lo, hi, event);
+    return true;
 }
 
-struct psc_shadow_run psc_shadow_first(const struct psc_shadow *s, uint32_t buffer, uint64_t lo, uint64_t hi,
-                                       uint32_t hint)
+static bool grow_tree(struct psc_shadow *s, struct psc_shadow_buffer *b)
 {
-    struct psc_shadow_run run;
-    const struct psc_event *e = hint == PSC_NONE ? NULL : &s->story->events[s->writes[hint].event];
-    bool known = e && e->buffer == buffer && e->lo == lo && e->lo < e->hi;
-    uint32_t cut = known ? s->writes[hint].lo : find_cut(s, buffer, lo);
+    b->root = take_node(s);
+    if (!b->root)
+        return false;
+    b->depth = 0;
+    b->root->n = 1;
+    put_range(b->root, 0, b->lo, b->hi, b->event);
+    return true;
+}
 
-    fill_run(s, buffer, at_or_before(s, cut), lo, hi, &run);
-    return run;
+bool psc_shadow_apply(struct psc_shadow *s, uint32_t event)
+{
+    const struct psc_event *e = &s->story->events[event];
+    struct psc_shadow_buffer *b = &s->buffers[e->buffer];
+
+    if (e->lo >= e->hi)
+        return true;
+    if (b->root)
+        return apply_to_tree(s, b, e->lo, e->hi, event);
+    if (b->lo < b->hi) {
+        if (e->lo > b->lo || e->hi < b->hi)
+            return grow_tree(s, b) && apply_to_tree(s, b, e->lo, e->hi, event);
+        s->overwritten[b->event] = 1;
+    }
+    b->lo = e->lo;
+    b->hi = e->hi;
+    b->event = event;
+    return true;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------ */
+
+/* The range that holds the byte, or the gap before `limit`. */
+static struct psc_shadow_run run_of(uint64_t range_lo, uint64_t range_hi, uint32_t event, uint64_t limit, uint64_t lo, uint64_t hi)
+{
+    bool inside = range_lo <= lo && lo < range_hi;
+    uint64_t end = inside ? range_hi : limit;
+
+    return (struct psc_shadow_run){lo, end < hi ? end : hi, inside ? event : PSC_NONE};
+}
+
+struct psc_shadow_run psc_shadow_first(const struct psc_shadow *s, uint32_t buffer, uint64_t lo, uint64_t hi)
+{
+    const struct psc_shadow_buffer *b = &s->buffers[buffer];
+    struct path p;
+
+    if (!b->root)
+        return run_of(b->lo, b->hi, b->event, b->lo < b->hi && b->lo > lo ? b->lo : UINT64_MAX, lo, hi);
+    descend(b, lo, &p);
+    const struct psc_shadow_node *leaf = p.node[p.depth];
+    uint32_t at = count_upto(leaf, lo);
+    uint64_t limit = at < leaf->n ? leaf->lo[at] : p.limit;
+    if (!at)
+        return run_of(0, 0, PSC_NONE, limit, lo, hi);
+    return run_of(leaf->lo[at - 1], leaf->hi[at - 1], leaf->event[at - 1], limit, lo, hi);
 }
 
 bool psc_shadow_next(const struct psc_shadow *s, uint32_t buffer, uint64_t hi, struct psc_shadow_run *run)
 {
     if (run->hi >= hi)
         return false;
-    fill_run(s, buffer, run->next, run->hi, hi, run);
+    *run = psc_shadow_first(s, buffer, run->hi, hi);
     return true;
 }

@@ -1,15 +1,12 @@
 /* core/debug/shadow.h: which write does each byte of each buffer come from, while a story is replayed.
  *
- * A buffer is cut at every byte where some write of the story begins or ends; between two cuts all
- * bytes have one last writer. The cuts of all buffers stand in one sorted array; a set of bits says at
- * which of them a new run of bytes begins, and `tag` names the write that the run came from:
+ * Of each buffer the ranges with one last writer, by address. A write cuts what it meets and stands in its place:
  *
- *     cut    0        16       32       48          writes  #0 [0,32)   #1 [16,48)
- *     begin  1        1        0        1
- *     tag    #0       #1       -        nobody
+ *     write #3 of [0,32), then #7 of [16,48)      [0,16) #3   [16,48) #7      #3 is not intact any more
  *
- * The set is a tree of 64-bit words, so that the neighbours of a cut are found in O(log64 cuts).
- * Every write puts in at most two new beginnings, so a whole replay costs O(n log n).
+ * Most buffers hold one range, which is kept beside the buffer. Where there are more they stand in a B+tree, 32 to a
+ * node; a node that becomes empty leaves the tree. A write puts in at most two ranges, so a whole replay costs
+ * O(n log n). Writes are named by their events.
  * Ownership: everything lives in the arena passed in; the story is borrowed.
  */
 #ifndef PSC_CORE_DEBUG_SHADOW_H
@@ -17,33 +14,35 @@
 
 #include "core/event/event.h"
 
-#define PSC_SHADOW_LEVELS 6
-
-struct psc_shadow_write {
-    uint32_t event;  /* index into story->events */
-    uint32_t lo, hi; /* cuts; equal when no byte is written */
+struct psc_shadow_node;
+struct psc_shadow_buffer {
+    uint64_t lo, hi;              /* the only range, while there is no tree; lo == hi: none */
+    uint32_t event;
+    uint32_t depth;               /* of the tree: 0 when its root is a leaf */
+    struct psc_shadow_node *root; /* NULL: no tree */
 };
 struct psc_shadow {
     const struct psc_story *story;
-    struct psc_shadow_write *writes; /* in the order of the events */
-    uint32_t write_n;
-    uint64_t *cut;     /* bytes, ascending inside each buffer */
-    uint32_t *cut_at;  /* cuts of buffer b: [cut_at[b], cut_at[b + 1]) */
-    uint32_t *tag;     /* write of the run that begins at a cut, PSC_NONE when nobody wrote it */
-    uint64_t *bits[PSC_SHADOW_LEVELS];
-    uint32_t levels;
+    struct psc_arena *arena;
+    struct psc_shadow_buffer *buffers; /* [buffer_n] */
+    uint8_t *overwritten;              /* [event_n]: a later write took some of its bytes */
+    struct psc_shadow_node *spare;     /* nodes that left a tree */
 };
 
 /* A maximal run of bytes with one last writer. */
 struct psc_shadow_run {
     uint64_t lo, hi; /* bytes, clipped to the range asked for */
-    uint32_t write;  /* index into writes, PSC_NONE when nobody wrote */
-    uint32_t next;   /* for psc_shadow_next */
+    uint32_t event;  /* the write, PSC_NONE when nobody wrote */
 };
 
 /* True for the kinds of event that change bytes: fill, write, rows-write, enqueue, copy; and those after
  * which the old bytes are gone. */
-bool psc_shadow_writes(enum psc_event_kind kind);
+static inline bool psc_shadow_writes(enum psc_event_kind kind)
+{
+    const uint32_t kinds = 1u << PSC_EV_FILL | 1u << PSC_EV_WRITE | 1u << PSC_EV_ROWS_WRITE | 1u << PSC_EV_ENQUEUE |
+                           1u << PSC_EV_COPY | 1u << PSC_EV_GROW | 1u << PSC_EV_EVICT | 1u << PSC_EV_TRIM;
+    return kinds >> kind & 1;
+}
 /* Grow, evict, trim: the buffer's bytes went back, nothing came in their place. */
 static inline bool psc_shadow_vanishes(enum psc_event_kind kind)
 {
@@ -52,13 +51,15 @@ static inline bool psc_shadow_vanishes(enum psc_event_kind kind)
 
 enum psc_status psc_shadow_init(struct psc_shadow *shadow, struct psc_arena *arena, const struct psc_story *story,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
-/* Replays write w: its bytes come from it now. */
-void psc_shadow_apply(struct psc_shadow *shadow, uint32_t w);
-/* Do all bytes of write w still come from it? */
-bool psc_shadow_intact(const struct psc_shadow *shadow, uint32_t w);
-/* First run inside [lo, hi) of a buffer, lo < hi. `hint`: a write that begins at lo, or PSC_NONE. */
-struct psc_shadow_run psc_shadow_first(const struct psc_shadow *shadow, uint32_t buffer, uint64_t lo, uint64_t hi,
-                                       uint32_t hint);
+/* Replays a write that names a buffer: its bytes come from it now. false: out of memory. */
+bool psc_shadow_apply(struct psc_shadow *shadow, uint32_t event) PSC_MUST_CHECK;
+/* Do all bytes of a write that was replayed still come from it? */
+static inline bool psc_shadow_intact(const struct psc_shadow *shadow, uint32_t event)
+{
+    return !shadow->overwritten[event];
+}
+/* First run inside [lo, hi) of a buffer, lo < hi. */
+struct psc_shadow_run psc_shadow_first(const struct psc_shadow *shadow, uint32_t buffer, uint64_t lo, uint64_t hi);
 /* The run after `run`; false at the end of [.., hi). */
 bool psc_shadow_next(const struct psc_shadow *shadow, uint32_t buffer, uint64_t hi, struct psc_shadow_run *run);
 

@@ -134,8 +134,9 @@ static void bench(const char *name, uint32_t life, bool pool)
     printf("%s: %u ranges, %u events\n", name, RANGES, story->event_n);
     if (psc_check_story(&room, NULL, story, &check, &err))
         g_error("%s", err.text);
-    printf("  %-24s %7.3f s, %u findings, %" G_GUINT64_FORMAT " reads\n", "full clobber sweep", since(&start),
-           check.finding_n, check.read_n);
+    double seconds = since(&start);
+    printf("  %-24s %7.3f s, %.0f ns a range, %u findings, %" G_GUINT64_FORMAT " reads\n", "full clobber sweep", seconds,
+           seconds * 1e9 / RANGES, check.finding_n, check.read_n);
     g_assert_cmpuint(check.finding_n, ==, 0);
     uint64_t before = room.total;
     start = clock();
