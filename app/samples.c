@@ -16,6 +16,7 @@ static const struct sample examples[] = {
     {"samples/takeover.lazy", "An expression, planned as candela plans",
      "step through the sort, the alias map and each decision"},
     {"samples/arenas.json", "Three runs on arenas", "who owns which block, what is kept, lent, evicted, and why"},
+    {"samples/arenas-shutdown.json", "How arenas end", "what keeps one alive when its session has gone"},
     {"samples/parallel.json", "Two branches", "a reuse that is right only while nodes run one at a time"},
 };
 

@@ -349,8 +349,8 @@ static void test_random(void)
                     const struct psc_block_handle *h = &blocks[i].handle;
                     live += blocks[i].bytes;
                     claims[state.claim_n++] = (struct psc_arena_claim){
-                        s, h->ticket, h->state == PSC_HANDLE_LEASED, h->ticket.memory,
-                        psc_arena_canary(h->ticket.memory, h->ticket.bytes)};
+                        .store = s, .ticket = h->ticket, .leased = h->state == PSC_HANDLE_LEASED, .origin = h->ticket.memory,
+                        .canary = psc_arena_canary(h->ticket.memory, h->ticket.bytes)};
                 }
             struct psc_arena_verdict v;
             assert_sizes(s, live, retained);

@@ -154,7 +154,7 @@ def on_a_queue_and_across_backends_the_bits_are_the_same():
 def help_names_every_fault_of_arenas():
     for command in 'run', 'play':
         text = good(command, '--help').out
-        for n in range(1, 14):
+        for n in range(1, 21):
             check(re.search(r'(?m)^  a%d +\w' % n, text), command, n)
 
 
@@ -170,6 +170,39 @@ def each_fault_breaks_its_invariant_first():
         check(answer.status in (1, 2), n, answer.err)  # 2: the run came to its end early, as such runs may
         if answer.status == 1:
             check(n in answer.json['arena']['broken'], n, answer.json['arena'])
+
+
+@test
+def the_runs_and_scenarios_that_show_a_fault_show_it():
+    where = os.path.join(os.environ['PSC_SOURCE_ROOT'], 'traces', 'samples')
+    model = ('run', '--preset', 'tiny-qwen2', '--tokens', '5', '-n', '4', *ARENA, '--hold', '2', '--hashes', '--json')
+    two = ('run', os.path.join(where, 'two-outputs.json'), '--fill', 'x=1,2,3,4,5,6,7,8', '--times', '3', '--refill', *ARENA,
+           '--hold', '1', '--json')
+    right = good(*model).json
+    for run_it, faults in (
+            (model, {'a1': 1, 'a4': 4, 'a5': 5, 'a7': 7, 'a11': 0, 'a12': 9, 'a13': 9, 'a16': 3, 'a18': 0, 'a20': 9}),
+            (two, {'a2': 2, 'a3': 3}), (model + ('--inputs', 'borrow'), {'a6': 6}), (model + ('--exec-cap', '100'), {'a17': 3})):
+        equal(good(*run_it).json['arena']['broken'], [])
+        for fault, invariant in faults.items():
+            answer = run(*run_it, '--fault', fault, '--events', path('shown.ev'))
+            check(answer.status in (1, 2), fault, answer.err)
+            found = [b['invariant'] for b in run('check', path('shown.ev'), '--json').json.get('invariants', [])]
+            check(invariant in found, fault, found, answer.err)
+    for fault in 'a8', 'a9':
+        check(good(*model, '--fault', fault).json['arena']['exec']['blocks'] > right['arena']['exec']['blocks'], fault)
+    cap = ('--exec-cap', '5000')
+    found = good(*model, *cap, '--fault', 'a10').json['arena']['exec']
+    check(found['reused'] != good(*model, *cap).json['arena']['exec']['reused'], found)
+    answer = run(*model, '--verify', '--fault', 'a19')
+    equal(answer.status, 1)
+    check(answer.json['verified']['computed'] >= 4 and not answer.json['verified']['memory'], answer.json['verified'])
+    play = ('play', os.path.join(where, 'arenas-shutdown.json'), '--json')
+    equal(good(*play).json['arena']['broken'], [])
+    for fault in 'a14', 'a15':
+        for mode in 'hardened', 'upstream':
+            answer = run(*play, '--fault', fault, '--mode', mode)
+            equal((answer.status, answer.json['arena']['broken']), (1, [8]), (fault, mode))
+            check('io arena' in answer.err and 'gone' in answer.err, answer.err)
 
 
 @test
@@ -213,7 +246,7 @@ def what_does_not_go_together_is_refused():
         (ARENA + ('--slots', 'fifo'), 'nothing is planned: --slots says nothing'),
         (ARENA + ('--in-place', 'no'), 'nothing is planned: --in-place says nothing'),
         (ARENA + ('--fault', 'a4', '--fault', 'l1'), "nothing is planned: --fault l1 is a planner's"),
-        (ARENA + ('--fault', 'a14'), 'of arenas a1 to a13'),
+        (ARENA + ('--fault', 'a21'), 'of arenas a1 to a20'),
         (ARENA + ('--capture', 'split', '--trace', path('split.json')), 'captured after its node'),
         (ARENA + ('--align', '8'), 'from 16'),
         (ARENA + ('--backend', 'deferred', '--fault', 'l9'), 'fault l9 is a defect of staged copies'),
@@ -248,9 +281,9 @@ def a_scenario_is_played_with_faults_and_in_another_mode():
     equal((hardened['buffers'], hardened['broken']), (2, []))
     equal(upstream['buffers'], 1, 'the stale ticket freed the block of its new owner')
     check(3 in upstream['broken'], upstream)
-    answer = play('--fault', 'a14', status=None)
+    answer = play('--fault', 'a21', status=None)
     equal(answer.status, 2)
-    check('a1 to a13' in answer.err, answer.err)
+    check('a1 to a20' in answer.err, answer.err)
     other = save({'format': 'memplan-sched', 'version': 1, 'queues': [], 'buffers': [], 'commands': []}, 'sched.json')
     answer = run('play', other, '--mode', 'upstream')
     equal(answer.status, 2)

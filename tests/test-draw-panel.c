@@ -241,14 +241,14 @@ static void test_arenas_fit(void)
     tear_down(&s);
 }
 
-/* Seven lamps, each with its sign and its words; a broken one says so without colour. */
+/* Nine lamps, each with its sign and its words; a broken one says so without colour. */
 static void test_lamps(void)
 {
     struct shown s;
     set_up_arenas(&s, ",'faults':['a4']", "{'op':'alloc','arena':'io','h':'y','bytes':64},{'op':'export','h':'y','as':'n'},{'op':'clear'},"
                   "{'op':'alloc','arena':'exec','h':'t','bytes':64}");
     show_arenas(&s, 1, 740, 450, false);
-    g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x93"), ==, 7);
+    g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x93"), ==, 9);
     show_arenas(&s, 2, 740, 450, false);
     g_assert_cmpuint(labels_with(&s.panel, "4 BROKEN: "), ==, 1);
     g_assert_cmpuint(labels_with(&s.panel, "\xe2\x9c\x97"), ==, 1);

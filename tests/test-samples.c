@@ -16,7 +16,9 @@ static const char *const files[] = {
     "samples/qwen2.5-0.5b-440-cuda-cpu.json",
     "samples/chain.json",
     "samples/parallel.json",
+    "samples/two-outputs.json",
     "samples/arenas.json",
+    "samples/arenas-shutdown.json",
     "lessons/1-live-range.json",
     "lessons/2-size-classes.json",
     "lessons/3-in-place.json",
@@ -303,6 +305,7 @@ static void small_graphs_need_the_buffers_their_texts_name(void)
         uint32_t buffers, in_place, dead;
     } wanted[] = {
         {"samples/chain.json", 3, 2, 0},        {"samples/parallel.json", 5, 0, 0},
+        {"samples/two-outputs.json", 3, 0, 0},
         {"lessons/1-live-range.json", 5, 0, 1}, {"lessons/2-size-classes.json", 5, 0, 0},
         {"lessons/3-in-place.json", 6, 1, 0},   {"lessons/4-views.json", 7, 0, 0},
         {"lessons/5-two-orders.json", 5, 0, 0}, {"lessons/6-recorded-late.json", 4, 0, 0},

@@ -58,6 +58,7 @@ static void assert_errors(const struct played *p, const char *want)
 #define READ(as, v) "{'op':'read','as':'" as "','expect':'" v "'},"
 #define DROP(as) "{'op':'drop','as':'" as "'},"
 #define CLEAR "{'op':'clear'},"
+#define CLOSE(a) "{'op':'close','arena':'" a "'},"
 #define END "{'op':'trim'}"
 
 static void test_lent(void)
@@ -145,27 +146,93 @@ static void test_stale_and_evicted(void)
 /* Each invariant has a fault that breaks it alone, and holds without. */
 static void test_faults(void)
 {
-    static const struct { const char *fault; unsigned invariant; const char *events; } rows[] = {
-        {"a1", 1, ALLOC("exec", "a", 64) FREE("a") "{'op':'release','h':'none'}"},
-        {"a2", 2, ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") "{'op':'release','h':'none'}"},
-        {"a3", 3, ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") DROP("p") "{'op':'release','h':'none'}"},
-        {"a4", 4, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR "{'op':'trim'}"},
-        {"a5", 5, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR ALLOC("io", "z", 64) "{'op':'release','h':'none'}"},
-        {"a6", 6, "{'op':'borrow','h':'x','bytes':64},{'op':'release','h':'x'},{'op':'release','h':'none'}"},
-        {"a7", 7, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR READ("p", "v") "{'op':'release','h':'none'}"},
+    static const struct { const char *fault; unsigned invariant; const char *events, *arenas; } rows[] = {
+        {"a1", 1, ALLOC("exec", "a", 64) FREE("a") "{'op':'release','h':'none'}", ""},
+        {"a2", 2, ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") "{'op':'release','h':'none'}", ""},
+        {"a3", 3, ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") DROP("p") "{'op':'release','h':'none'}", ""},
+        {"a4", 4, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR "{'op':'trim'}", ""},
+        {"a5", 5, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR ALLOC("io", "z", 64) "{'op':'release','h':'none'}", ""},
+        {"a6", 6, "{'op':'borrow','h':'x','bytes':64},{'op':'release','h':'x'},{'op':'release','h':'none'}", ""},
+        {"a7", 7, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR READ("p", "v") "{'op':'release','h':'none'}", ""},
+        {"a14", 8, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") CLEAR "{'op':'close'}", ""},
+        {"a15", 8, ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p") "{'op':'close'}," DROP("p") "{'op':'trim'}", ""},
+        {"a16", 3, ALLOC("io", "y", 64) EXPORT("y", "p") "{'op':'free','h':'y'}", ""},
+        {"a17", 3, ALLOC("exec", "a", 64) ALLOC("exec", "b", 32) "{'op':'free','h':'b'}", ",'arenas':{'exec':{'cap':10}}"},
     };
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        char *settings = g_strdup_printf(",\"faults\":[\"%s\"]", rows[i].fault);
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(rows); i++) {
+        char *settings = g_strdup_printf("%s,'mode':'%s'", rows[i / 2].arenas, i % 2 ? "upstream" : "hardened");
+        char *faulty = g_strdup_printf("%s,'faults':['%s']", settings, rows[i / 2].fault);
         struct played p;
-        play(&p, "", rows[i].events);
+        play(&p, settings, rows[i / 2].events);
         g_assert_cmpuint(p.answer.arena.broken, ==, 0);
         done(&p);
-        play(&p, settings, rows[i].events);
-        g_test_message("%s", rows[i].fault);
-        g_assert_cmpuint(p.answer.arena.broken, ==, 1u << rows[i].invariant);
+        play(&p, faulty, rows[i / 2].events);
+        g_test_message("%s", faulty);
+        g_assert_cmpuint(p.answer.arena.broken & -p.answer.arena.broken, ==, 1u << rows[i / 2].invariant);
         done(&p);
         g_free(settings);
+        g_free(faulty);
     }
+}
+
+/* The context, the session and the array go in any order that is legal: the bytes are there as long as the array is, and the last
+ * one to let go takes the arena along. */
+static void test_shutdown(void)
+{
+    static const struct { const char *order, *errors; } rows[] = {
+        {CLEAR CLOSE("exec") CLOSE("io") READ("p", "v") DROP("p"), ""},
+        {CLEAR READ("p", "v") DROP("p") CLOSE("io") CLOSE("exec"), ""},
+        {CLOSE("io") READ("p", "v") CLEAR DROP("p") CLOSE("exec"), ""},
+        {CLOSE("io") DROP("p") CLEAR CLOSE("exec"), ""},
+        {DROP("p") CLOSE("io") CLEAR CLOSE("exec"), ""},
+        {CLOSE("exec") CLOSE("io") READ("p", "v") DROP("p") CLEAR CLOSE("exec"), "4"}, /* t is the session's still */
+        {CLEAR CLOSE("exec") CLOSE("io") CLOSE("io") ALLOC("io", "z", 8) READ("p", "v") DROP("p") DROP("p"), "7 8 11"},
+    };
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *all = g_strconcat(ALLOC("exec", "t", 32) ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p"), rows[i].order, END, NULL);
+        struct psc_arena_track *track;
+        struct psc_arena_look look;
+        struct played p;
+        play(&p, "", all);
+        g_test_message("%s", rows[i].order);
+        assert_errors(&p, rows[i].errors);
+        g_assert_cmpuint(p.answer.arena.broken, ==, 0);
+        g_assert_cmpuint(p.answer.arena.io.live + p.answer.arena.io.retained, ==, 0);
+        const struct psc_story *s = p.answer.stories[0];
+        g_assert_cmpint(psc_arena_track_new(&p.arena, s, &track, NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_arena_track_look(track, &p.arena, s->event_n, &look, NULL), ==, PSC_OK);
+        for (unsigned k = 0; k < 2; k++) {
+            g_assert_true(look.homes[k].gone && look.homes[k].closed);
+            g_assert_cmpuint(look.homes[k].refs, ==, 0);
+            g_assert_cmpuint(look.homes[k].figures.retained, ==, 0);
+        }
+        done(&p);
+        g_free(all);
+    }
+}
+
+/* While a lease keeps it, the arena is closed and not gone; and a file says the same. */
+static void test_kept_alive(void)
+{
+    struct played p;
+    struct psc_json j;
+    struct psc_story *back = NULL;
+    struct psc_arena_track *track;
+    struct psc_arena_look look;
+    play(&p, "", ALLOC("io", "y", 64) EXPORT("y", "p") EXPORT("y", "q") CLEAR CLOSE("io") DROP("p") "{'op':'drop','as':'q'}");
+    psc_json_init(&j, false);
+    psc_story_write_json(&j, NULL, p.answer.stories[0], NULL, NULL);
+    g_assert_cmpint(psc_story_read(&p.arena, (struct psc_slice){psc_text_str(&j.out), j.out.n}, NULL, &back, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_arena_track_new(&p.arena, back, &track, NULL), ==, PSC_OK);
+    for (int32_t position = 3; position < 7; position++) {
+        static const uint32_t refs[] = {3, 2, 1, 0};
+        g_assert_cmpint(psc_arena_track_look(track, &p.arena, psc_arena_track_upto(track, position), &look, NULL), ==, PSC_OK);
+        g_assert_cmpuint(look.homes[1].refs, ==, refs[position - 3]);
+        g_assert_true(look.homes[1].closed == (position > 3) && look.homes[1].gone == (position == 6));
+    }
+    g_assert_nonnull(strstr(back->titles[4], "lets go of io, 2 leases keep it alive"));
+    psc_json_release(&j);
+    done(&p);
 }
 
 /* What the checker sees, when a lent block is given to the next run. */
@@ -236,7 +303,7 @@ static enum psc_status play_once(void *data)
 static void test_oom(void)
 {
     char *text = g_strdup("{'format':'memplan-arena','events':[" ALLOC("io", "y", 64) WRITE("y", "v") EXPORT("y", "p")
-                          EXPORT("y", "q") DROP("p") CLEAR ALLOC("exec", "z", 9) READ("q", "v") END "]}");
+                          EXPORT("y", "q") DROP("p") CLEAR ALLOC("exec", "z", 9) CLOSE("io") READ("q", "v") END "]}");
     g_strdelimit(text, "'", '"');
     g_assert_cmpuint(test_oom_loop(play_once, text), >, 20);
     g_free(text);
@@ -249,7 +316,7 @@ static void test_refused_files(void)
         {"{'op':'alloc','h':'a'}", "", "bytes"},
         {"{'op':'alloc','h':'a','bytes':1,'arena':'x'}", "", "exec and io are known"},
         {"5", "", "events[0] must be an object"},
-        {END, ",'faults':['z9']", "a1 to a13"},
+        {END, ",'faults':['z9']", "a1 to a20"},
         {END, ",'mode':'x'", "upstream and hardened"},
         {END, ",'arenas':{'io':{'cap':-4}}", "arenas.io.cap"},
     };
@@ -277,6 +344,8 @@ int main(int argc, char **argv)
     g_test_add_func("/scenario-arena/upstream-frees-the-new-owner", test_upstream);
     g_test_add_func("/scenario-arena/stale-tickets-over-evicted-blocks", test_stale_and_evicted);
     g_test_add_func("/scenario-arena/each-fault-breaks-one-invariant", test_faults);
+    g_test_add_func("/scenario-arena/shutdown-in-every-legal-order", test_shutdown);
+    g_test_add_func("/scenario-arena/leases-keep-an-arena-that-is-closed", test_kept_alive);
     g_test_add_func("/scenario-arena/the-checker-names-the-read", test_checker);
     g_test_add_func("/scenario-arena/owners-caps-and-lamps-survive-a-file", test_as_json);
     g_test_add_func("/scenario-arena/oom", test_oom);

@@ -555,6 +555,32 @@ static void test_faults(void)
     psc_arena_release(&arena);
 }
 
+/* A lease that holds no reference (a14): when the session goes, so does what it holds, and that is told. */
+static void test_weak(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_graph *g = text_graph(&arena, chain);
+    for (unsigned way = 0; way < 4; way++) {
+        struct psc_arena_settings settings = way & 1 ? upstream : hardened;
+        struct psc_held *held;
+        struct psc_error error = {0};
+        struct on_arenas a;
+        uint64_t bytes;
+        settings.faults = way & 2 ? PSC_ARENA_BIT(PSC_ARENA_A14) : 0;
+        double_reset();
+        begin(&a, &settings, true);
+        run_use(a.s, g, 1);
+        run_once(a.s, 1);
+        g_assert_cmpint(psc_session_hold(a.s, text_graph_node(g, "d"), &held, NULL), ==, PSC_OK);
+        end(&a);
+        const unsigned char *read = psc_held_read(held, &bytes);
+        g_assert_true((read[0] == PSC_ARENA_POISON && read[255] == PSC_ARENA_POISON) == (way >= 2));
+        g_assert_cmpint(psc_held_drop(held, &error), ==, way >= 2 ? PSC_ERR_RUN : PSC_OK);
+        g_assert_true((strstr(error.text, "has lost its arena, which is gone") != NULL) == (way >= 2));
+    }
+    psc_arena_release(&arena);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------------------------- */
 
 static enum psc_status everything(void *data)
@@ -621,6 +647,7 @@ int main(int argc, char **argv)
     g_test_add_func("/run/session-arena/routes/graphs-take-turns", test_turns);
     g_test_add_func("/run/session-arena/child/a-graph-in-a-node-copies-nothing", test_child);
     g_test_add_func("/run/session-arena/faults/each-breaks-one-invariant-first", test_faults);
+    g_test_add_func("/run/session-arena/faults/a-lease-without-a-reference-loses-its-arena", test_weak);
     g_test_add_func("/run/session-arena/oom", test_oom);
     return g_test_run();
 }

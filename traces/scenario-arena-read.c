@@ -47,7 +47,7 @@ static enum psc_arena_op_kind read_kind(struct psc_part *p, struct psc_slice v, 
         kind++;
     if (kind == PSC_ARENA_OP_N)
         psc_part_fail(p, PSC_ERR_PARSE, "%s is \"%.60s\": alloc, static, free, view, write, read, export, handle, drop, clear, "
-                      "trim, borrow, release and caller_write are known", where, name);
+                      "trim, borrow, release, caller_write and close are known", where, name);
     return (enum psc_arena_op_kind)kind;
 }
 
@@ -64,15 +64,16 @@ static void read_op(struct psc_part *p, struct psc_slice v, uint32_t at, struct 
     if (psc_part_failed(p))
         return;
     bool outside = op->kind == PSC_ARENA_OP_READ || op->kind == PSC_ARENA_OP_DROP, lends = op->kind == PSC_ARENA_OP_EXPORT ||
-        op->kind == PSC_ARENA_OP_HANDLE, nameless = op->kind == PSC_ARENA_OP_CLEAR || op->kind == PSC_ARENA_OP_TRIM;
+        op->kind == PSC_ARENA_OP_HANDLE, of_arenas = op->kind == PSC_ARENA_OP_TRIM || op->kind == PSC_ARENA_OP_CLOSE,
+         nameless = op->kind == PSC_ARENA_OP_CLEAR || of_arenas;
     if (outside || lends)
         op->as = read_name(p, v, where, "as", op->kind == PSC_ARENA_OP_READ && !psc_slice_is_null(psc_slice_find(v, "h")), names);
     if (!nameless && op->kind != PSC_ARENA_OP_DROP && op->as == PSC_NONE)
         op->h = read_name(p, v, where, "h", false, names);
     else if (lends)
         op->h = read_name(p, v, where, "h", false, names);
-    if (op->kind == PSC_ARENA_OP_ALLOC || op->kind == PSC_ARENA_OP_STATIC || op->kind == PSC_ARENA_OP_TRIM)
-        op->arena = read_arena(p, v, where, op->kind == PSC_ARENA_OP_TRIM ? PSC_DEPOT_N : PSC_DEPOT_EXEC);
+    if (op->kind == PSC_ARENA_OP_ALLOC || op->kind == PSC_ARENA_OP_STATIC || of_arenas)
+        op->arena = read_arena(p, v, where, of_arenas ? PSC_DEPOT_N : PSC_DEPOT_EXEC);
     if (op->kind == PSC_ARENA_OP_ALLOC || op->kind == PSC_ARENA_OP_STATIC)
         op->bytes = psc_part_bytes(p, v, where, "bytes");
     if (op->kind == PSC_ARENA_OP_BORROW || op->kind == PSC_ARENA_OP_VIEW) {

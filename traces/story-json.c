@@ -97,8 +97,8 @@ static void write_event(struct psc_json *j, const struct psc_graph *g, const str
     psc_json_u64(j, e->operand);
     psc_json_u64(j, e->run);
     psc_json_u64(j, e->phase);
-    if (e->slot != PSC_NONE) { /* of an arena */
-        psc_json_u64(j, e->slot);
+    if (e->slot != PSC_NONE || e->kind == PSC_EV_CLOSE) { /* of an arena */
+        put_index(j, e->slot);
         psc_json_string(j, psc_owner_name((enum psc_owner)e->owner));
         psc_json_u64(j, e->holders);
     }
@@ -424,7 +424,7 @@ static enum psc_status read_event(const struct story_reader *s, struct row r, st
     e.phase = (uint16_t)whole(&r, "phase", UINT16_MAX);
     e.slot = PSC_NONE;
     if (!r.fault && psc_cursor_count(r.c) > 0) { /* of an arena */
-        e.slot = (uint32_t)whole(&r, "slot", UINT32_MAX - 1);
+        e.slot = index_or_none(&r, "slot");
         e.owner = (uint8_t)choice(&r, "owner", owner_of, PSC_OWNER_N);
         e.holders = (uint16_t)whole(&r, "holders", UINT16_MAX);
     }

@@ -363,7 +363,7 @@ static const struct cli_option table[] = {
      NULL, "who plans, see below; default pool"},
     {"--mode", "MODE", PLANNING | IN(CLI_RUN), set_mode, "upstream or hardened", "upstream or hardened; default upstream"},
     {"--mode", "MODE", IN(CLI_PLAY), set_mode, "upstream or hardened", "of arenas: instead of the scenario's own: upstream or hardened"},
-    {"--fault", "NAME", IN(CLI_PLAY), set_arena_fault, "a1 to a13", "of arenas: play with a defect, a1 to a13; may be repeated"},
+    {"--fault", "NAME", IN(CLI_PLAY), set_arena_fault, "a1 to a20", "of arenas: play with a defect, a1 to a20; may be repeated"},
     {"--size", "SIZE", PLANNING | IN(CLI_RUN), set_size, "class or exact (a picture: WIDTHxHEIGHT, 100 to 16384)",
      "class or exact; default class"},
     {"--slots", "POLICY", PLANNING | IN(CLI_RUN), set_slots, "lowest, fifo, lifo or random:SEED",

@@ -176,7 +176,7 @@ static enum psc_status bad_value(const struct cli_option *o, enum cli_command co
         strncat(known, fault.name, sizeof known - strlen(known) - 1);
     }
     return psc_fail(reterr, PSC_ERR_USAGE, "%s: unknown fault '%.60s'; known are %s%s%s", o->name, value, known,
-                    command == CLI_RUN ? "; of arenas a1 to a13" : "",
+                    command == CLI_RUN ? "; of arenas a1 to a20" : "",
                     command == CLI_EXPORT ? "" : "; of candela's rules b1 to b22 and cl1 to cl4");
 }
 

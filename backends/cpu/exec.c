@@ -345,9 +345,16 @@ enum psc_status psc_cpu_exec_run(struct psc_cpu_exec *exec, const struct psc_cal
         exec->scratch.temp = (unsigned char *)(uintptr_t)(call->workspace + workspace_skip(call));
         exec->scratch.temp_cap = workspace_room(call);
     }
+    uint32_t last = 0;
+    bool leaves = call->faults & PSC_CALL_A19 && call->out.bytes > sizeof last;
+    unsigned char *left = leaves ? (unsigned char *)(uintptr_t)call->out.at : NULL;
+    if (left)
+        memcpy(&last, left + call->out.bytes - sizeof last, sizeof last);
     psc_cpu_scratch_begin(&exec->scratch);
     run.in = take_snapshots(exec, call);
     op->run(&run);
+    if (left)
+        memcpy(left + call->out.bytes - sizeof last, &last, sizeof last);
     exec->scratch.temp = own;
     exec->scratch.temp_cap = own_cap;
     tell_scratch(exec, call);

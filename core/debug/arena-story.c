@@ -126,6 +126,12 @@ void psc_arena_story_sink(void *story, struct psc_depot *store, const struct psc
     uint32_t at;
     if (e->kind == PSC_EV_CLEAR || e->kind == PSC_EV_REFUSE || t->title_n == 0)
         return; /* whoever asked tells it, once for both arenas */
+    if (e->kind == PSC_EV_CLOSE) {
+        to.peer = psc_depot_options(store)->kind;
+        to.holders = e->holders < UINT16_MAX ? (uint16_t)e->holders : UINT16_MAX;
+        (void)add(t, to);
+        return;
+    }
     know(t, e->buffer, psc_depot_options(store)->kind, e->capacity);
     if (t->failed)
         return;

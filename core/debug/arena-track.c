@@ -239,6 +239,28 @@ static enum psc_status find_borrowed(struct making *m, struct psc_error *reterr)
     return PSC_OK;
 }
 
+static enum psc_status find_ends(struct making *m, struct psc_error *reterr)
+{
+    const struct psc_story *s = m->story;
+    uint32_t *closed = psc_arena_alloc(m->arena, s->arena_n, sizeof *closed), *gone = psc_arena_alloc(m->arena, s->arena_n, sizeof *gone);
+    if (!closed || !gone)
+        return psc_fail_nomem(reterr);
+    memset(closed, 0xff, s->arena_n * sizeof *closed);
+    memset(gone, 0xff, s->arena_n * sizeof *gone);
+    for (uint32_t i = 0; i < s->event_n; i++) {
+        const struct psc_event *e = &s->events[i];
+        if (e->kind != PSC_EV_CLOSE || e->peer >= s->arena_n)
+            continue;
+        if (closed[e->peer] == UINT32_MAX)
+            closed[e->peer] = i;
+        if (!e->holders && gone[e->peer] == UINT32_MAX)
+            gone[e->peer] = i;
+    }
+    m->t->closed = closed;
+    m->t->gone = gone;
+    return PSC_OK;
+}
+
 static enum psc_status sum_alarms(struct making *m, struct psc_error *reterr)
 {
     const struct psc_story *s = m->story;
@@ -276,6 +298,8 @@ enum psc_status psc_arena_track_new(struct psc_arena *arena, const struct psc_st
     }
     if (!status)
         status = find_borrowed(&m, reterr);
+    if (!status)
+        status = find_ends(&m, reterr);
     if (!status)
         status = sum_alarms(&m, reterr);
     psc_arena_release(&m.scratch);
@@ -362,7 +386,9 @@ static enum psc_status look_home(const struct psc_arena_track *t, struct psc_are
     const struct psc_arena_record **list = psc_arena_alloc(arena, n, sizeof *list);
     if (!slots || !list)
         return psc_fail_nomem(reterr);
-    *ret = (struct psc_arena_home_look){.arena = of, .name = t->story->backends[of->backend], .slots = slots, .slot_n = n, .refs = 1};
+    *ret = (struct psc_arena_home_look){.arena = of, .name = t->story->backends[of->backend], .slots = slots, .slot_n = n, .closed = t->closed[home] < events,
+                                        .gone = t->gone[home] < events};
+    ret->refs = !ret->closed;
     for (uint32_t i = 0; i < n; i++) {
         const struct psc_arena_record *r = record_of(t, home, i, events);
         slots[i] = r ? r->is : (struct psc_arena_slot_look){.buffer = PSC_NONE, .value = PSC_NONE, .event = PSC_NONE};

@@ -47,6 +47,7 @@ struct psc_arena_track {
     const uint32_t *const *first;           /* [arena_n][slot_n + 1]: records of a slot */
     const uint32_t *slot_n;                 /* [arena_n]: slots that were ever used */
     const uint32_t *ever;                   /* [alarm_n]: broken up to this alarm */
+    const uint32_t *closed, *gone;          /* [arena_n]: event with which the session lets go; it ends; UINT32_MAX: never */
     const struct psc_arena_borrowed *borrowed;
     uint32_t borrowed_n;
     uint32_t since[PSC_INVARIANT_N];        /* alarm at which it was first broken, PSC_NONE */
@@ -71,6 +72,7 @@ struct psc_arena_home_look {
     const uint32_t *evictions;              /* [free_n]: which goes first when there is more than the cap */
     struct psc_arena_figures figures;
     uint32_t refs;                          /* the session's, and one for each lease */
+    bool closed, gone;                      /* the session has let go; nobody holds it any more */
 };
 struct psc_arena_look {
     const struct psc_arena_home_look *homes; /* [home_n], in the order of story->arenas */

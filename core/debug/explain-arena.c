@@ -13,7 +13,7 @@ const char *psc_invariant_short(unsigned invariant)
 {
     static const char *const texts[PSC_INVARIANT_N] = {
         "sums right", "a block: one arena", "a block: one owner", "free: held by nobody", "clear spares lent ones",
-        "lent ones are left alone", "borrowed: never free", "handing over: no copy"};
+        "lent ones are left alone", "borrowed: never free", "handing over: no copy", "arena outlives leases", "in the role's arena"};
     return invariant < PSC_INVARIANT_N ? texts[invariant] : "";
 }
 
@@ -102,6 +102,14 @@ static void say_event(struct psc_text *out, const struct psc_arena_view *v, cons
         say_bytes(out, e->hi - e->lo);
         psc_text_add(out, " back. ");
         break;
+    case PSC_EV_CLOSE:
+        home = e->peer < s->arena_n ? s->backends[s->arenas[e->peer].backend] : "";
+        if (e->holders)
+            psc_text_addf(out, "The session lets go of %s, which lives on: %u lease%s. ", home, e->holders,
+                          e->holders == 1 ? " keeps it" : "s keep it");
+        else
+            psc_text_addf(out, "Nobody holds %s any more: it is gone, and its free blocks with it. ", home);
+        break;
     case PSC_EV_CLEAR: psc_text_add(out, "The run is over: what is not lent goes back to its arena. "); break;
     case PSC_EV_REFUSE: psc_text_add(out, "It is refused, and nothing changes. "); break;
     default: break;
@@ -142,7 +150,7 @@ static void say_slots(struct psc_text *out, const struct psc_arena_view *v, cons
 {
     char words[96];
     const struct psc_arena_home_look *l = h->look;
-    psc_text_addf(out, " Arena %s: ", l->name);
+    psc_text_addf(out, " Arena %s%s: ", l->name, l->gone ? ", which is gone" : l->closed ? ", which leases keep alive" : "");
     say_bytes(out, l->figures.live);
     psc_text_add(out, " live, ");
     say_bytes(out, l->figures.live_capacity - l->figures.live);
@@ -194,5 +202,5 @@ void psc_explain_arena_view(struct psc_text *out, const struct psc_arena_view *v
             psc_explain_arena_lamp(out, v, i);
         }
     if (!v->look.ever)
-        psc_text_add(out, " All seven invariants hold.");
+        psc_text_add(out, " All invariants hold.");
 }

@@ -32,7 +32,8 @@ struct name { uint32_t life, borrow, view; uint64_t offset; bool is_view; }; /* 
 struct player {
     const struct psc_arena_script *script;
     struct psc_report *report;
-    struct psc_depot *store[2];   /* counted */
+    struct psc_depot *store[2];   /* counted until closed, watched to the end */
+    bool closed[2], watched;
     struct psc_arena_story story;
     struct psc_arena scratch;
     struct psc_map texts;         /* value and text -> latest version with it */
@@ -54,7 +55,7 @@ struct player {
 const char *psc_arena_op_name(enum psc_arena_op_kind kind)
 {
     static const char *const names[PSC_ARENA_OP_N] = {"alloc", "static", "free", "view", "write", "read", "export", "handle",
-                                                      "drop", "clear", "trim", "borrow", "release", "caller_write"};
+                                                      "drop", "clear", "trim", "borrow", "release", "caller_write", "close"};
     return names[kind];
 }
 
@@ -115,8 +116,8 @@ static void refuse(struct player *p, uint32_t cause, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    psc_report_add(p->report, PSC_FAULT, 0, 0, UINT64_MAX, "event %u (%s %.40s): %s", p->at, psc_arena_op_name(op->kind),
-                   name == PSC_NONE ? "" : name_of(p, name), text);
+    psc_report_add(p->report, PSC_FAULT, 0, 0, UINT64_MAX, "event %u (%s%s%.40s): %s", p->at, psc_arena_op_name(op->kind),
+                   name == PSC_NONE ? "" : " ", name == PSC_NONE ? "" : name_of(p, name), text);
     say(p, " refused: %s", text);
     psc_arena_story_add(&p->story, PSC_EV_REFUSE, p->story.value, 0, UINT64_MAX, 0, 0, 0, cause);
     if (!p->error_n || p->errors[p->error_n - 1] != p->at)
@@ -176,7 +177,9 @@ static void write_life(struct player *p, struct life *l, const char *text)
 static void look_before_return(struct player *p, struct life *l)
 {
     p->story.value = l->value;
-    if (!holds(l->ticket.memory, backed(p, l->ticket.bytes), l->content))
+    if (psc_depot_gone(p->store[l->home]))
+        refuse(p, PSC_NONE, "the arena of its block is gone");
+    else if (!holds(l->ticket.memory, backed(p, l->ticket.bytes), l->content))
         refuse(p, PSC_NONE, "somebody else wrote into its block");
 }
 
@@ -201,6 +204,10 @@ static void play_alloc(struct player *p, const struct psc_arena_op *op)
     struct psc_error error = {0};
     char text[32], stamp[64];
     say(p, ": %s from %s", psc_bytes_text(op->bytes, text, sizeof text), psc_depot_kind_name(op->arena));
+    if (p->closed[op->arena]) {
+        refuse(p, PSC_NONE, "the session has let go of %s", psc_depot_kind_name(op->arena));
+        return;
+    }
     if (old && !n->is_view && old->handle.state != PSC_HANDLE_EMPTY) {
         refuse(p, PSC_NONE, "%.40s owns a block already", name_of(p, op->h));
         return;
@@ -253,7 +260,10 @@ static void play_free(struct player *p, const struct psc_arena_op *op)
         say(p, ": a view, so nothing is released");
     } else if (l && l->handle.state == PSC_HANDLE_EMPTY) {
         p->story.value = l->value;
-        refuse(p, PSC_NONE, "it is lent: only its lease gives it back");
+        if (psc_depot_free(p->store[l->home], l->ticket, NULL))
+            refuse(p, PSC_NONE, "it is lent: only its lease gives it back");
+        else
+            refuse(p, PSC_NONE, "it is lent, and yet the arena took its block back");
     } else if (l) {
         char text[32];
         say(p, ": its block of %s is free in %s", psc_bytes_text(l->ticket.capacity, text, sizeof text),
@@ -444,6 +454,27 @@ static void play_trim(struct player *p, const struct psc_arena_op *op)
     say(p, ": %s of free blocks go", psc_bytes_text(bytes, text, sizeof text));
 }
 
+/* Legal in any order with drops: who is lent something keeps the arena. */
+static void play_close(struct player *p, const struct psc_arena_op *op)
+{
+    for (unsigned a = 0; a < 2; a++) {
+        struct psc_depot *store = p->store[a];
+        struct psc_error error = {0};
+        if (op->arena != PSC_DEPOT_N && op->arena != a)
+            continue;
+        if (p->closed[a]) {
+            refuse(p, PSC_NONE, "the session let go of %s before", psc_depot_kind_name((enum psc_depot_kind)a));
+        } else if (psc_depot_close(&store, &error)) {
+            refuse(p, PSC_NONE, "%s", error.text);
+        } else {
+            uint32_t left = psc_depot_gone(p->store[a]) ? 0 : psc_depot_refs(p->store[a]);
+            p->closed[a] = true;
+            say(p, left ? ": the session lets go of %s, %u %s it alive" : ": the session lets go of %s, which is gone",
+                psc_depot_kind_name((enum psc_depot_kind)a), left, left == 1 ? "lease keeps" : "leases keep");
+        }
+    }
+}
+
 /* ---- after each step ----------------------------------------------------------------------------------- */
 
 static void tell_broken(struct player *p, const struct psc_arena_verdict *v)
@@ -468,7 +499,8 @@ static enum psc_status check(struct player *p, struct psc_error *reterr)
     for (uint32_t i = p->first; i != PSC_NONE; i = p->lives[i].next) {
         const struct life *l = &p->lives[i];
         for (uint32_t k = 0; k < (l->leases ? l->leases : 1); k++)
-            p->claims[state.claim_n++] = (struct psc_arena_claim){p->store[l->home], l->ticket, l->leases, l->origin, l->canary};
+            p->claims[state.claim_n++] = (struct psc_arena_claim){.store = p->store[l->home], .ticket = l->ticket, .leased = l->leases,
+                                                                   .origin = l->origin, .canary = l->canary};
     }
     for (uint32_t i = 0; i < p->borrow_n; i++)
         p->ranges[state.borrowed_n++] = (struct psc_arena_range){p->borrows[i].memory, backed(p, p->borrows[i].bytes)};
@@ -513,6 +545,7 @@ static enum psc_status step(struct player *p, struct psc_error *reterr)
     case PSC_ARENA_OP_DROP: play_drop(p, op); break;
     case PSC_ARENA_OP_CLEAR: play_clear(p); break;
     case PSC_ARENA_OP_TRIM: play_trim(p, op); break;
+    case PSC_ARENA_OP_CLOSE: play_close(p, op); break;
     default: play_caller(p, op); break;
     }
     evicted = psc_depot_figures(p->store[0]).evicted + psc_depot_figures(p->store[1]).evicted - evicted;
@@ -562,6 +595,9 @@ static enum psc_status set_up(struct player *p, struct psc_error *reterr)
             .faults = s->faults, .keeps_dropped = true, .backed_max = p->backed_max, .numbers = &p->story.numbers,
             .sink = psc_arena_story_sink, .ctx = &p->story}, &p->store[a], reterr);
     for (unsigned a = 0; a < 2 && !status; a++)
+        psc_depot_watch(p->store[a]);
+    p->watched = !status;
+    for (unsigned a = 0; a < 2 && !status; a++)
         psc_arena_story_arena(&p->story, psc_depot_options(p->store[a]));
     if (!status) {
         psc_depot_set_other(p->store[0], p->store[1]);
@@ -578,8 +614,12 @@ static void let_go(struct player *p)
         psc_lease_reset(&p->outside[i].lease);
     for (uint32_t i = 0; i < p->life_n; i++)
         psc_block_handle_reset(&p->lives[i].handle, NULL);
-    psc_depot_unref(p->store[0]);
-    psc_depot_unref(p->store[1]);
+    for (unsigned a = 0; a < 2 && p->store[a]; a++) {
+        if (p->watched)
+            psc_depot_unwatch(p->store[a]);
+        if (!p->closed[a])
+            psc_depot_unref(p->store[a]);
+    }
     psc_arena_story_release(&p->story);
     psc_map_release(&p->texts);
     psc_arena_release(&p->scratch);

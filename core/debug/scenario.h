@@ -132,7 +132,7 @@ enum psc_status psc_capture_play(struct psc_arena *arena, const struct psc_captu
 enum psc_arena_op_kind {
     PSC_ARENA_OP_ALLOC, PSC_ARENA_OP_STATIC, PSC_ARENA_OP_FREE, PSC_ARENA_OP_VIEW, PSC_ARENA_OP_WRITE, PSC_ARENA_OP_READ,
     PSC_ARENA_OP_EXPORT, PSC_ARENA_OP_HANDLE, PSC_ARENA_OP_DROP, PSC_ARENA_OP_CLEAR, PSC_ARENA_OP_TRIM,
-    PSC_ARENA_OP_BORROW, PSC_ARENA_OP_RELEASE, PSC_ARENA_OP_CALLER_WRITE, PSC_ARENA_OP_N
+    PSC_ARENA_OP_BORROW, PSC_ARENA_OP_RELEASE, PSC_ARENA_OP_CALLER_WRITE, PSC_ARENA_OP_CLOSE, PSC_ARENA_OP_N
 };
 const char *psc_arena_op_name(enum psc_arena_op_kind kind); /* "caller_write": as it is written in files */
 
@@ -148,6 +148,7 @@ const char *psc_arena_op_name(enum psc_arena_op_kind kind); /* "caller_write": a
  *     clear                                 a run is over: blocks that are not lent go back, in both arenas
  *     trim            arena, or both        free blocks go
  *     borrow, caller_write, release   h     memory of the caller, in no arena
+ *     close                 arena           the session lets go; the arena lives on while leases hold it; refused while handles do
  */
 struct psc_arena_op {
     enum psc_arena_op_kind kind;
@@ -174,7 +175,7 @@ struct psc_arena_answer {
     uint32_t error_n;
     unsigned broken;                   /* invariants that were seen broken (core/plan/arena-check.h), bit mask */
 };
-/* The seven invariants are looked at after every operation (with more than 256 slots from time to time). Bytes are really there: each block is written when it is given out, looked at before it goes back, and compared at each
+/* The invariants are looked at after every operation (with more than 256 slots from time to time). Bytes are really there: each block is written when it is given out, looked at before it goes back, and compared at each
  * read. Of scripts that ask for more than PSC_ARENA_SCRIPT_BYTES in all only the first bytes of each block exist. */
 #define PSC_ARENA_SCRIPT_BYTES (UINT64_C(256) << 20)
 enum psc_status psc_arena_play(struct psc_arena *arena, const struct psc_arena_script *script, struct psc_report *report,

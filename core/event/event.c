@@ -16,7 +16,7 @@ const char *psc_event_name(enum psc_event_kind kind)
     static const char *const names[PSC_EV_N] = {
         "fill", "alloc", "write", "read", "rows-write", "rows-read", "view", "alias", "takeover", "enqueue",
         "complete", "copy", "submit", "wait", "release", "export", "drop", "transfer", "clear", "grow", "evict",
-        "trim", "refuse", "capture", "host-read",
+        "trim", "refuse", "capture", "host-read", "close",
     };
     return (unsigned)kind < PSC_EV_N ? names[kind] : "unknown";
 }

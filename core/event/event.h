@@ -96,7 +96,7 @@ enum psc_event_kind {
     PSC_EV_VIEW, PSC_EV_ALIAS, PSC_EV_TAKEOVER, PSC_EV_ENQUEUE, PSC_EV_COMPLETE, PSC_EV_COPY,
     PSC_EV_SUBMIT, PSC_EV_WAIT, PSC_EV_RELEASE, PSC_EV_EXPORT, PSC_EV_DROP, PSC_EV_TRANSFER,
     PSC_EV_CLEAR, PSC_EV_GROW, PSC_EV_EVICT, PSC_EV_TRIM, PSC_EV_REFUSE, PSC_EV_CAPTURE,
-    PSC_EV_HOST_READ, PSC_EV_N
+    PSC_EV_HOST_READ, PSC_EV_CLOSE, PSC_EV_N
 };
 const char *psc_event_name(enum psc_event_kind kind); /* "rows-write", ... */
 
@@ -108,7 +108,8 @@ struct psc_event {
     uint32_t generation;    /* of the buffer */
     psc_node node;          /* who acts; PSC_NONE = the host */
     uint32_t peer;          /* alias, takeover, copy, enqueue: the value taken over or copied.
-                               wait, complete: index of the enqueue event waited for */
+                               wait, complete: index of the enqueue event waited for.
+                               close: index into story->arenas */
     uint32_t cause;         /* index of the event that made this one happen, or PSC_NONE */
     int32_t position;       /* place in the execution order; -1 fill, n end */
     uint16_t run, phase;
@@ -125,7 +126,8 @@ enum psc_owner { PSC_OWNER_NONE, PSC_OWNER_TENSOR, PSC_OWNER_BINDING, PSC_OWNER_
 const char *psc_owner_name(enum psc_owner owner); /* "nobody", "tensor", ... */
 
 /* An arena at run time (core/plan/arena-depot.h). Its blocks are the buffers of one backend; events of kind alloc, grow,
- * release, export, transfer, drop, evict and trim with a slot say what became of its slots (core/debug/arena-track.h). */
+ * release, export, transfer, drop, evict and trim with a slot say what became of its slots (core/debug/arena-track.h); close:
+ * its session lets go of it, `holders` references are left; with none it is gone. */
 struct psc_story_arena {
     uint8_t backend;
     uint32_t slot_max;      /* 0: as many as are asked for */

@@ -143,6 +143,9 @@ static const char *check_references(const struct psc_story *s, uint32_t at)
     if (kind == PSC_EV_WAIT || kind == PSC_EV_COMPLETE) {
         if (e->peer >= at || s->events[e->peer].kind != PSC_EV_ENQUEUE)
             return "it waits for something that was not enqueued before it";
+    } else if (kind == PSC_EV_CLOSE) {
+        if (e->peer >= s->arena_n)
+            return "it closes an arena that does not exist";
     } else if (!within(e->peer, s->value_n)) {
         return "its peer does not exist";
     }

@@ -18,6 +18,8 @@ const char *psc_invariant_text(unsigned invariant)
         "a lent block is given to nobody else",
         "borrowed memory is in no free list",
         "handing over moves no byte",
+        "an arena outlives what it has lent",
+        "each value lies in the arena of its role",
     };
     return invariant < PSC_INVARIANT_N ? texts[invariant] : "";
 }
@@ -143,6 +145,8 @@ static void check_claim(const struct psc_arena_claim *c, bool cleared, uint32_t 
         broken(v, 2, "%s slot %u has a new owner while an old one holds it", name_of(c->store), i);
     } else {
         owners[i]++;
+        if (c->role && c->store != c->home)
+            broken(v, 9, "%s slot %u has %s, which belongs into %s", name_of(c->store), i, c->role, name_of(c->home));
         if (p->memory != c->origin)
             broken(v, 7, "the block of %s slot %u lies elsewhere than when it was given out", name_of(c->store), i);
         if (c->leased)
@@ -188,6 +192,18 @@ static enum psc_status check_owners(const struct psc_depot *s, const struct psc_
     return PSC_OK;
 }
 
+static void check_gone(const struct psc_depot *s, const struct psc_arena_state *state, struct psc_arena_verdict *v)
+{
+    uint64_t late = psc_depot_figures(s).late;
+    for (size_t i = 0; i < state->claim_n; i++)
+        if (state->claims[i].store == s)
+            broken(v, 8, "the %s arena is gone, and slot %u of it is %s", name_of(s), state->claims[i].ticket.slot,
+                   state->claims[i].leased ? "lent" : "held");
+    if (late)
+        broken(v, 8, "%llu %s given back to the %s arena when it was gone", (unsigned long long)late,
+               late == 1 ? "block was" : "blocks were", name_of(s));
+}
+
 enum psc_status psc_arena_check(const struct psc_arena_state *state, struct psc_arena_verdict *ret, struct psc_error *reterr)
 {
     struct psc_arena_verdict v = {0};
@@ -196,12 +212,16 @@ enum psc_status psc_arena_check(const struct psc_arena_state *state, struct psc_
         const struct psc_depot *s = state->stores[i];
         if (!s)
             continue;
+        if (psc_depot_gone(s)) {
+            check_gone(s, state, &v);
+            continue;
+        }
         check_sums(s, &v);
         check_lists(s, &v);
         check_borrowed(s, state, &v);
         status = check_owners(s, state, &v, reterr);
     }
-    if (state->stores[0] && state->stores[1])
+    if (state->stores[0] && state->stores[1] && !psc_depot_gone(state->stores[0]) && !psc_depot_gone(state->stores[1]))
         check_homes(state->stores[0], state->stores[1], &v);
     if (!status)
         *ret = v;

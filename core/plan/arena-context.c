@@ -223,10 +223,34 @@ enum psc_status psc_context_begin_node(struct psc_context *c, const uint32_t *ou
     return PSC_OK;
 }
 
+/* Any declared output makes the I/O arena the active one: where a13 and a20 look. */
+static struct psc_depot *active(const struct psc_context *c)
+{
+    for (size_t i = 0; i < c->output_n; i++)
+        if (c->roles[i])
+            return c->io;
+    return c->exec;
+}
+
+static enum psc_status allocate_temporary(struct psc_context *c, struct psc_depot *from, uint64_t bytes, unsigned char **ret,
+                                          struct psc_error *reterr)
+{
+    enum psc_status status;
+    if (!psc_grow(&c->temporary, c->temporary_n + 1, &c->temporary_cap, sizeof *c->temporary))
+        return psc_fail_nomem(reterr);
+    c->temporary[c->temporary_n] = (struct psc_block_handle){0};
+    status = psc_block_handle_alloc(from, bytes, PSC_OWNER_TENSOR, &c->temporary[c->temporary_n], reterr);
+    if (!status)
+        *ret = c->temporary[c->temporary_n++].ticket.memory;
+    return status;
+}
+
 enum psc_status psc_context_output(struct psc_context *c, uint32_t slot, uint64_t bytes, unsigned char **ret,
                                    struct psc_error *reterr)
 {
     enum psc_status status;
+    if (slot >= c->output_n && fault(c, PSC_ARENA_A20)) /* no role stands there: the node's active arena */
+        return allocate_temporary(c, active(c), bytes, ret, reterr);
     if (slot >= c->output_n || c->outputs[slot] == PSC_NONE)
         return psc_fail(reterr, PSC_ERR_USAGE, "the node has no output %u that anybody asked for: this is a temporary", slot);
     status = vacant(c, c->outputs[slot], reterr);
@@ -237,25 +261,9 @@ enum psc_status psc_context_output(struct psc_context *c, uint32_t slot, uint64_
     return status;
 }
 
-/* Where a13 looks: any declared output makes the I/O arena the active one. */
-static struct psc_depot *active(const struct psc_context *c)
-{
-    for (size_t i = 0; fault(c, PSC_ARENA_A13) && i < c->output_n; i++)
-        if (c->roles[i])
-            return c->io;
-    return c->exec;
-}
-
 enum psc_status psc_context_temporary(struct psc_context *c, uint64_t bytes, unsigned char **ret, struct psc_error *reterr)
 {
-    enum psc_status status;
-    if (!psc_grow(&c->temporary, c->temporary_n + 1, &c->temporary_cap, sizeof *c->temporary))
-        return psc_fail_nomem(reterr);
-    c->temporary[c->temporary_n] = (struct psc_block_handle){0};
-    status = psc_block_handle_alloc(active(c), bytes, PSC_OWNER_TENSOR, &c->temporary[c->temporary_n], reterr);
-    if (!status)
-        *ret = c->temporary[c->temporary_n++].ticket.memory;
-    return status;
+    return allocate_temporary(c, fault(c, PSC_ARENA_A13) ? active(c) : c->exec, bytes, ret, reterr);
 }
 
 enum psc_status psc_context_end_node(struct psc_context *c, struct psc_error *reterr)

@@ -50,6 +50,11 @@ uint32_t psc_depot_slot_with(const struct psc_depot *s, const void *address)
     return inside ? slot : PSC_NONE;
 }
 
+bool psc_depot_gone(const struct psc_depot *s)
+{
+    return s->gone;
+}
+
 uint32_t psc_depot_refs(const struct psc_depot *s)
 {
     return s->refs;

@@ -15,6 +15,7 @@
 struct psc_block {
     uint32_t refs;
     unsigned char *memory;
+    bool foreign;                 /* of somebody else */
     struct psc_block *next;       /* of those that were dropped and are kept */
 };
 
@@ -30,7 +31,8 @@ struct psc_depot {
     uint64_t returns, numbers;
     struct psc_depot *other;      /* borrowed */
     struct psc_block *dropped;    /* owned; see psc_depot_options.keeps_dropped */
-    uint32_t refs;
+    uint32_t refs, watchers;
+    bool gone;
     pthread_mutex_t mutex;
 };
 

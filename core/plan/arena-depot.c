@@ -21,6 +21,8 @@ static void tell(struct psc_depot *s, enum psc_event_kind kind, uint32_t slot, e
     struct psc_depot_event e = {.kind = kind, .how = how, .slot = slot, .buffer = UINT64_MAX};
     if (!s->options.sink)
         return;
+    if (kind == PSC_EV_CLOSE)
+        e.holders = s->refs;
     if (p) {
         e.owner = p->owner;
         e.holders = p->holders;
@@ -54,7 +56,10 @@ static struct psc_block *block_new(const struct psc_depot *s, uint64_t backed)
     if (!block)
         return NULL;
     block->refs = 1;
+    block->foreign = false;
     block->memory = (unsigned char *)(((uintptr_t)(block + 1) + align - 1) / align * align);
+    if (fault(s, PSC_ARENA_A19)) /* what a kernel leaves is the same every time */
+        memset(block->memory, 0, (size_t)backed);
     return block;
 }
 
@@ -186,8 +191,29 @@ static void discard(struct psc_depot *s, uint32_t slot, enum psc_event_kind kind
     *(kind == PSC_EV_TRIM ? &s->figures.trimmed : &s->figures.evicted) += 1;
 }
 
+/* Fault a17: the first block in use, and nobody who owns it is told. */
+static void evict_used(struct psc_depot *s)
+{
+    uint32_t slot = 0;
+    while (slot < s->figures.slot_n && s->slots[slot].state != PSC_SLOT_LIVE)
+        slot++;
+    if (slot == s->figures.slot_n)
+        return;
+    struct psc_depot_slot *p = &s->slots[slot];
+    s->figures.live -= p->bytes;
+    s->figures.live_capacity -= p->capacity;
+    s->figures.live_n--;
+    s->figures.evicted++;
+    tell(s, PSC_EV_EVICT, slot, PSC_BLOCK_NEW);
+    memset(p->memory, PSC_ARENA_POISON, (size_t)p->backed);
+    drop_block(s, slot);
+    put_unused(s, slot);
+}
+
 static void keep_to_cap(struct psc_depot *s)
 {
+    if (fault(s, PSC_ARENA_A17) && s->figures.retained > s->options.cap)
+        evict_used(s);
     while (s->figures.retained > s->options.cap && s->oldest != PSC_NONE)
         discard(s, fault(s, PSC_ARENA_A10) ? s->newest : s->oldest, PSC_EV_EVICT);
 }
@@ -228,15 +254,8 @@ void psc_depot_ref(struct psc_depot *s)
     unlock(s);
 }
 
-void psc_depot_unref(struct psc_depot *s)
+static void destroy(struct psc_depot *s)
 {
-    if (!s)
-        return;
-    lock(s);
-    uint32_t left = --s->refs;
-    unlock(s);
-    if (left)
-        return;
     for (uint32_t i = 0; i < s->figures.slot_n; i++)
         block_unref(s, s->slots[i].block);
     while (s->dropped) {
@@ -251,6 +270,49 @@ void psc_depot_unref(struct psc_depot *s)
     psc_free(s);
 }
 
+/* It is gone; what is left for those who watch has other bytes. */
+static void go(struct psc_depot *s)
+{
+    while (s->oldest != PSC_NONE)
+        discard(s, s->oldest, PSC_EV_TRIM);
+    s->gone = true;
+    tell(s, PSC_EV_CLOSE, PSC_NONE, PSC_BLOCK_NEW);
+    for (uint32_t i = 0; s->watchers && i < s->figures.slot_n; i++)
+        if (s->slots[i].block && !s->slots[i].block->foreign)
+            memset(s->slots[i].memory, PSC_ARENA_POISON, (size_t)s->slots[i].backed);
+}
+
+void psc_depot_unref(struct psc_depot *s)
+{
+    bool over;
+    if (!s)
+        return;
+    lock(s);
+    if (!--s->refs)
+        go(s);
+    over = s->gone && !s->watchers;
+    unlock(s);
+    if (over)
+        destroy(s);
+}
+
+void psc_depot_watch(struct psc_depot *s)
+{
+    lock(s);
+    s->watchers++;
+    unlock(s);
+}
+
+void psc_depot_unwatch(struct psc_depot *s)
+{
+    bool over;
+    lock(s);
+    over = !--s->watchers && s->gone;
+    unlock(s);
+    if (over)
+        destroy(s);
+}
+
 enum psc_status psc_depot_close(struct psc_depot **store, struct psc_error *reterr)
 {
     struct psc_depot *s = *store;
@@ -263,6 +325,13 @@ enum psc_status psc_depot_close(struct psc_depot **store, struct psc_error *rete
         return psc_fail(reterr, PSC_ERR_USAGE, "the %s arena cannot be closed: %u of its blocks belong to handles that would "
                         "outlive it; drop or export them first", psc_depot_kind_name(s->options.kind), out);
     *store = NULL;
+    lock(s);
+    if (s->refs > 1) { /* leases keep it */
+        s->refs--;
+        tell(s, PSC_EV_CLOSE, PSC_NONE, PSC_BLOCK_NEW);
+        s->refs++;
+    }
+    unlock(s);
     psc_depot_unref(s);
     return PSC_OK;
 }
@@ -373,6 +442,8 @@ static enum psc_status alloc_locked(struct psc_depot *s, uint64_t bytes, enum ps
     bool nomem = false;
     char why[160];
     uint32_t slot = find_lent(s, bytes) == PSC_NONE ? find_free(s, bytes) : PSC_NONE;
+    if (s->gone)
+        return refuse(s, PSC_ERR_USAGE, bytes, "the arena is gone: it gives nothing out", reterr);
     if (!psc_add_u64(s->figures.live, bytes, &sum) || !psc_add_u64(s->figures.live_capacity, bytes, &sum))
         return refuse(s, PSC_ERR_TOO_BIG, bytes, "the arena's live bytes do not fit into 64 bits", reterr);
     if (slot != PSC_NONE) {
@@ -415,13 +486,15 @@ static uint32_t resolve(struct psc_depot *s, struct psc_ticket ticket, bool leas
     if (fault(s, PSC_ARENA_A5) && ticket.slot < s->figures.slot_n && s->slots[ticket.slot].memory == ticket.memory)
         slot = ticket.slot; /* two slots have one address */
     p = slot == PSC_NONE ? NULL : &s->slots[slot];
-    if (!p)
+    if (s->gone && guards(s, PSC_GUARD_GENERATION))
+        is = "the arena is gone";
+    else if (!p)
         is = "no block has this address";
     else if (p->state == PSC_SLOT_FREE)
         is = "it was given back already";
     else if (guards(s, PSC_GUARD_GENERATION) && (p->generation != ticket.generation || slot != ticket.slot))
         is = "the ticket is stale: it was given back, and the block has a new owner";
-    else if (!leased && p->state == PSC_SLOT_LEASED)
+    else if (!leased && p->state == PSC_SLOT_LEASED && !fault(s, PSC_ARENA_A16))
         is = "it is lent: only its lease gives it back";
     else if (leased && p->state == PSC_SLOT_LIVE)
         is = "it is not lent";
@@ -539,6 +612,7 @@ enum psc_status psc_depot_share(struct psc_depot *s, struct psc_ticket ticket, s
 enum psc_status psc_depot_return(struct psc_depot *s, struct psc_ticket ticket, struct psc_error *reterr)
 {
     lock(s);
+    s->figures.late += s->gone;
     uint32_t slot = resolve(s, ticket, true, "take back", reterr);
     if (slot != PSC_NONE && (!--s->slots[slot].holders || fault(s, PSC_ARENA_A3)))
         give_back(s, slot, PSC_EV_DROP);
@@ -563,8 +637,8 @@ void psc_depot_clear(struct psc_depot *s)
 uint64_t psc_depot_trim(struct psc_depot *s)
 {
     lock(s);
-    uint64_t bytes = s->figures.retained;
-    while (s->oldest != PSC_NONE)
+    uint64_t bytes = s->gone ? 0 : s->figures.retained;
+    while (!s->gone && s->oldest != PSC_NONE)
         discard(s, s->oldest, PSC_EV_TRIM);
     unlock(s);
     return bytes;
@@ -581,7 +655,7 @@ void psc_depot_set_cap(struct psc_depot *s, uint64_t cap)
 void psc_depot_reset_peak(struct psc_depot *s)
 {
     lock(s);
-    s->figures.peak = s->figures.live;
+    s->figures.peak = fault(s, PSC_ARENA_A18) ? 0 : s->figures.live;
     unlock(s);
 }
 
@@ -599,11 +673,11 @@ void psc_depot_end_borrow(struct psc_depot *s, void *memory, uint64_t bytes)
 {
     bool nomem = false;
     lock(s);
-    if (fault(s, PSC_ARENA_A6) && has_slot(s, &nomem)) {
+    if (fault(s, PSC_ARENA_A6) && !s->gone && has_slot(s, &nomem)) {
         struct psc_block *block = psc_alloc(sizeof *block);
         if (block) {
             uint32_t slot = take_unused(s);
-            *block = (struct psc_block){.refs = 1, .memory = memory};
+            *block = (struct psc_block){.refs = 1, .memory = memory, .foreign = true};
             s->slots[slot].buffer = number(s);
             set_block(s, slot, block, bytes);
             enlist(s, slot);

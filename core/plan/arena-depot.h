@@ -32,7 +32,8 @@
  * of a block that is free, or lent. So is an allocation that fails (PSC_ERR_NOMEM).
  *
  * Ownership: counted. psc_depot_new gives the session's reference; each lease holds one (core/plan/arena-handle.h); plain
- * handles hold none and must be gone before the session lets go (psc_depot_close refuses). Bytes are never zeroed.
+ * handles hold none and must be gone before the session lets go (psc_depot_close refuses). Who watches an arena may look at it when
+ * it is gone: its blocks are overwritten then, and nothing is given out or taken back. Bytes are never zeroed.
  * Returning a block allocates nothing, so it cannot fail.
  */
 #ifndef PSC_CORE_PLAN_ARENA_DEPOT_H
@@ -64,7 +65,8 @@ struct psc_ticket {
 };
 
 /* What happened, for those who tell stories: kinds alloc, grow (before its alloc), release, export, transfer (one more
- * holder, or one less), drop (the last one), evict (after the release or drop that is its cause), trim, clear, refuse. */
+ * holder, or one less), drop (the last one), evict (after the release or drop that is its cause), trim, clear, refuse, close (holders:
+ * references that are left). */
 enum psc_block_how { PSC_BLOCK_NEW, PSC_BLOCK_AGAIN, PSC_BLOCK_GROWN };
 struct psc_depot_event {
     enum psc_event_kind kind;
@@ -105,6 +107,7 @@ struct psc_depot_figures {
     uint64_t system_allocs;             /* blocks asked of the heap, growth included */
     uint64_t copied;                    /* bytes moved by exports: 0 unless a fault is on */
     uint64_t stale_writes;              /* poisoned blocks that somebody wrote */
+    uint64_t late;                      /* blocks that came back when the arena was gone */
 };
 
 /* For reading; everything is written by this module. */
@@ -127,7 +130,12 @@ enum psc_status psc_depot_new(const struct psc_depot_options *options, struct ps
                               struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_depot_ref(struct psc_depot *store);
 void psc_depot_unref(struct psc_depot *store); /* NULL is fine. The last one frees everything. */
-/* The session lets go: refused while plain handles are out, *store is kept then. Else *store is NULL. */
+/* What is left of it stays until nobody watches any more. */
+void psc_depot_watch(struct psc_depot *store);
+void psc_depot_unwatch(struct psc_depot *store);
+bool psc_depot_gone(const struct psc_depot *store); /* nobody holds a reference any more */
+/* The session lets go: refused while plain handles are out, *store is kept then. Else *store is NULL. An event either way the
+ * arena ends: close, with the references that are left. */
 enum psc_status psc_depot_close(struct psc_depot **store, struct psc_error *reterr) PSC_MUST_CHECK;
 /* The other arena of the session: what faults a1 and a6 reach. */
 void psc_depot_set_other(struct psc_depot *store, struct psc_depot *other);

@@ -16,6 +16,13 @@ static const struct psc_arena_fault_info infos[PSC_ARENA_FAULT_N] = {
     [PSC_ARENA_A11] = {"a11", "retained bytes are counted as live"},
     [PSC_ARENA_A12] = {"a12", "roles of output slots are not cleared after the kernel"},
     [PSC_ARENA_A13] = {"a13", "workspaces come from the arena of the node's outputs"},
+    [PSC_ARENA_A14] = {"a14", "a lease holds no reference to its arena"},
+    [PSC_ARENA_A15] = {"a15", "a lease lets go of its arena before it gives the block back"},
+    [PSC_ARENA_A16] = {"a16", "a block that is lent is freed by its session"},
+    [PSC_ARENA_A17] = {"a17", "over the cap a block in use goes first"},
+    [PSC_ARENA_A18] = {"a18", "the peak is reset to nothing instead of to what is live"},
+    [PSC_ARENA_A19] = {"a19", "a kernel leaves the last word of its output as it was"},
+    [PSC_ARENA_A20] = {"a20", "an output nobody asked for comes from the arena of the node's outputs"},
 };
 
 const struct psc_arena_fault_info *psc_arena_fault_info(enum psc_arena_fault fault)

@@ -1,7 +1,8 @@
 /* core/plan/arena-fault.h: historic and likely defects of run-time arenas, as switches.
  *
- * a1 to a7 break one of the seven invariants each (core/plan/arena-check.h), and that one alone at first. The others break
- * a rule about sizes, order or routing. Each is one branch in the very rule it breaks, off by default.
+ * a1 to a7 break one of the seven invariants each (core/plan/arena-check.h), and that one alone at first; a14 and a15 break the
+ * order of shutdown. The others break a rule about sizes, order or routing. Each is one branch in the very rule it breaks, off by
+ * default. None leads to memory that is not there: what a defect would have destroyed stays, overwritten, until the end.
  */
 #ifndef PSC_CORE_PLAN_ARENA_FAULT_H
 #define PSC_CORE_PLAN_ARENA_FAULT_H
@@ -22,6 +23,13 @@ enum psc_arena_fault {
     PSC_ARENA_A11, /* retained bytes are counted as live */
     PSC_ARENA_A12, /* roles of output slots are not cleared after the kernel */
     PSC_ARENA_A13, /* workspaces come from the arena of the node's outputs */
+    PSC_ARENA_A14, /* a lease holds no reference to its arena */
+    PSC_ARENA_A15, /* a lease lets go of its arena first, and gives the block back then */
+    PSC_ARENA_A16, /* a block that is lent is freed by its session as if it were not */
+    PSC_ARENA_A17, /* over the cap a block in use goes first */
+    PSC_ARENA_A18, /* the peak is reset to nothing, not to what is live */
+    PSC_ARENA_A19, /* a kernel leaves the last word of its output as it was */
+    PSC_ARENA_A20, /* an output that nobody asked for comes from the arena of the node's outputs */
     PSC_ARENA_FAULT_N
 };
 typedef uint32_t psc_arena_faults;

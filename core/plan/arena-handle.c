@@ -2,13 +2,29 @@
 
 /* ---- leases -------------------------------------------------------------------------------------------- */
 
+static bool fault(const struct psc_depot *store, enum psc_arena_fault f)
+{
+    return psc_depot_options(store)->faults & PSC_ARENA_BIT(f);
+}
+
+/* Fault a14: whoever holds a block does not keep the arena. */
+static void hold(struct psc_depot *store)
+{
+    (fault(store, PSC_ARENA_A14) ? psc_depot_watch : psc_depot_ref)(store);
+}
+
+static void let_go(struct psc_depot *store)
+{
+    (fault(store, PSC_ARENA_A14) ? psc_depot_unwatch : psc_depot_unref)(store);
+}
+
 enum psc_status psc_lease_export(struct psc_depot *store, struct psc_ticket ticket, struct psc_lease *ret,
                                  struct psc_error *reterr)
 {
     enum psc_status status = psc_depot_export(store, &ticket, reterr);
     if (status)
         return status;
-    psc_depot_ref(store);
+    hold(store);
     *ret = (struct psc_lease){store, ticket};
     return PSC_OK;
 }
@@ -21,20 +37,25 @@ enum psc_status psc_lease_share(const struct psc_lease *lease, struct psc_lease 
     status = psc_depot_share(lease->store, lease->ticket, reterr);
     if (status)
         return status;
-    psc_depot_ref(lease->store);
+    hold(lease->store);
     *ret = *lease;
     return PSC_OK;
 }
 
-/* The block first, the reference last: letting go may destroy the arena. */
+/* The block first, the reference last: letting go may destroy the arena (fault a15: the other way round). */
 void psc_lease_reset(struct psc_lease *lease)
 {
     struct psc_depot *store = lease->store;
+    bool early = store && fault(store, PSC_ARENA_A15);
     if (!store)
         return;
+    if (early) {
+        psc_depot_watch(store);
+        let_go(store);
+    }
     (void)!psc_depot_return(store, lease->ticket, NULL);
     *lease = (struct psc_lease){0};
-    psc_depot_unref(store);
+    (early ? psc_depot_unwatch : let_go)(store);
 }
 
 void psc_lease_move(struct psc_lease *to, struct psc_lease *from)

@@ -224,7 +224,9 @@ enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
     h = held->house;
     if (h->first)
         psc_arena_memory_step(h->first, "drop what was held of run %u", held->run + 1);
-    if (psc_arena_canary(held->lease.ticket.memory, held->lease.ticket.bytes) != held->canary)
+    if (psc_depot_gone(held->lease.store))
+        status = psc_fail(reterr, PSC_ERR_RUN, "an output of run %u, held since, has lost its arena, which is gone", held->run + 1);
+    else if (psc_arena_canary(held->lease.ticket.memory, held->lease.ticket.bytes) != held->canary)
         status = psc_fail(reterr, PSC_ERR_RUN, "an output of run %u, held since, does not have the bytes any more that it had", held->run + 1);
     *(held->prev ? &held->prev->next : &h->held) = held->next;
     if (held->next)

@@ -52,10 +52,21 @@ static bool claim(struct psc_arena_house *h, size_t *n, struct psc_arena_claim c
     return true;
 }
 
-static bool claim_handle(struct psc_arena_house *h, size_t *n, const struct psc_block_handle *handle, const unsigned char *origin)
+static bool claim_handle(struct psc_arena_house *h, size_t *n, const struct psc_block_handle *handle, const unsigned char *origin,
+                         const char *role, enum psc_depot_kind home)
 {
     return handle->state != PSC_HANDLE_PLAIN ||
-           claim(h, n, (struct psc_arena_claim){.store = handle->store, .ticket = handle->ticket, .origin = origin});
+           claim(h, n, (struct psc_arena_claim){.store = handle->store, .ticket = handle->ticket, .origin = origin, .role = role,
+                                                .home = h->depot[home]});
+}
+
+/* What a child graph has handed over stays where its own output was. */
+static bool claim_tensor(const struct psc_arena_memory *m, size_t *n, uint32_t value)
+{
+    const struct psc_context *c = &m->context;
+    const char *role = m->children[value] ? NULL : c->declared[value] ? "a declared output" : "an inner value";
+    return claim_handle(m->house, n, &c->tensors[value].handle, c->tensors[value].memory, role,
+                        c->declared[value] ? PSC_DEPOT_IO : PSC_DEPOT_EXEC);
 }
 
 static bool claim_all(struct psc_arena_house *h, struct psc_arena_state *state)
@@ -64,12 +75,12 @@ static bool claim_all(struct psc_arena_house *h, struct psc_arena_state *state)
     bool fine = true;
     for (const struct psc_arena_memory *m = h->first; m && fine; m = m->next) {
         for (uint32_t i = 0; i < m->live_n && fine; i++)
-            fine = claim_handle(h, n, &m->context.tensors[m->live[i]].handle, m->context.tensors[m->live[i]].memory);
+            fine = claim_tensor(m, n, m->live[i]);
         for (size_t i = 0; i < m->context.temporary_n && fine; i++)
-            fine = claim_handle(h, n, &m->context.temporary[i], m->context.temporary[i].ticket.memory);
+            fine = claim_handle(h, n, &m->context.temporary[i], m->context.temporary[i].ticket.memory, "a workspace", PSC_DEPOT_EXEC);
         for (uint32_t i = 0; i < m->input_n && fine; i++) {
             const struct psc_arena_input *in = &m->inputs[i];
-            fine = claim_handle(h, n, &in->handle, in->memory);
+            fine = claim_handle(h, n, &in->handle, in->memory, "an input", PSC_DEPOT_IO);
             if (!in->borrowed || in->lent)
                 continue;
             fine = fine && psc_grow(&h->ranges, state->borrowed_n + 1, &h->range_cap, sizeof *h->ranges);
@@ -77,11 +88,12 @@ static bool claim_all(struct psc_arena_house *h, struct psc_arena_state *state)
                 h->ranges[state->borrowed_n++] = (struct psc_arena_range){in->memory, in->bytes};
         }
         for (uint32_t k = 0; k < m->transfer_n && fine; k++)
-            fine = claim_handle(h, n, &m->copies[k].handle, m->copies[k].handle.ticket.memory);
+            fine = claim_handle(h, n, &m->copies[k].handle, m->copies[k].handle.ticket.memory, "a transferred input", PSC_DEPOT_IO);
     }
     for (const struct psc_held *held = h->held; held && fine; held = held->next)
         if (held->lease.store)
-            fine = claim(h, n, (struct psc_arena_claim){held->lease.store, held->lease.ticket, true, held->origin, held->seen});
+            fine = claim(h, n, (struct psc_arena_claim){.store = held->lease.store, .ticket = held->lease.ticket, .leased = true,
+                                                        .origin = held->origin, .canary = held->seen});
     return fine;
 }
 
@@ -188,13 +200,15 @@ enum psc_status psc_arena_memory_new(struct psc_session *s, const struct psc_are
     return PSC_OK;
 }
 
-/* The values of this session mean other blocks from now on. */
+/* The values of this session mean other blocks from now on. Fault a16: what they meant is given back, though it is lent. */
 static void forget_held(struct psc_arena_memory *m)
 {
     for (struct psc_held *held = m->house->held; held; held = held->next)
         if (held->m == m) {
             m->values[held->block].held = NULL;
             held->m = NULL;
+            if (m->house->settings.faults & PSC_ARENA_BIT(PSC_ARENA_A16) && held->lease.store)
+                (void)!psc_depot_free(held->lease.store, held->lease.ticket, NULL);
         }
 }
 

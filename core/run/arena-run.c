@@ -132,7 +132,10 @@ static enum psc_status make_workspace(const struct walk *w, struct psc_job *job,
         w->story->value = *ret_value =
             psc_arena_story_value(w->story, PSC_VALUE_WORKSPACE, name, PSC_DEPOT_EXEC, call->workspace_bytes, PSC_NONE, 0);
     }
-    status = psc_context_temporary(&w->m->context, call->workspace_bytes, &memory, reterr);
+    if (w->m->house->settings.faults & PSC_ARENA_BIT(PSC_ARENA_A20)) /* as a kernel that fills an output nobody asked for */
+        status = psc_context_output(&w->m->context, 1, call->workspace_bytes, &memory, reterr);
+    else
+        status = psc_context_temporary(&w->m->context, call->workspace_bytes, &memory, reterr);
     if (status)
         return status;
     psc_arena_memory_look(w->m->house, false);

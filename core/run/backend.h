@@ -57,6 +57,7 @@ enum psc_call_fault {
     PSC_CALL_L25 = 64, /* cuda: threads of a norm that have no work leave before the others' barrier */
     PSC_CALL_L31 = 128, /* cuda: the host reads the position and decides how far attention looks, in windows too */
     PSC_CALL_L33 = 16, /* a memo of quantised activations is kept by address and outlives its bytes */
+    PSC_CALL_A19 = 512, /* cpu, deferred: the last word of the output stays as it was (the arenas' a19) */
     PSC_CALL_L35 = 256, /* cuda: a norm leaves quantised activations only, and its f32 output unwritten */
 };
 

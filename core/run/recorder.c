@@ -119,14 +119,19 @@ static enum psc_status begin_phase(struct psc_recorder *r, const struct psc_grap
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
+static bool stream_phase(struct psc_recorder *r)
+{
+    struct psc_rec_phase *p = &r->phase;
+    bool tells = r->options.phase && !p->told;
+    p->told = true;
+    return !tells || r->options.phase(r->options.stream_ctx, p->index, &r->doc->phases[p->index]);
+}
+
 static enum psc_status stream_step(struct psc_recorder *r, struct psc_error *reterr)
 {
     const struct psc_recorder_options *o = &r->options;
     struct psc_rec_phase *p = &r->phase;
-    bool ok = true;
-    if (o->phase && !p->told)
-        ok = o->phase(o->stream_ctx, p->index, &r->doc->phases[p->index]);
-    p->told = true;
+    bool ok = stream_phase(r);
     if (ok && o->step) {
         struct psc_arena scratch = {0};
         struct psc_step whole = r->pending;
@@ -275,6 +280,8 @@ static enum psc_status end_cb(void *ctx, enum psc_status ended, struct psc_error
     /* the events of a run that failed are kept when they are all that is known of the phase */
     if (status == PSC_OK && (ended == PSC_OK || !r->phase.steps))
         status = psc_rec_story(r, reterr);
+    if (ended != PSC_OK && status == PSC_OK && !r->phase.steps)
+        (void)stream_phase(r); /* an error is told when the stream is closed */
     r->is_pending = ended == PSC_OK && status == PSC_OK;
     psc_rec_kv_settle(r, !r->is_pending);
     if (!r->is_pending)

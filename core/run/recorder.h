@@ -46,7 +46,7 @@ struct psc_recorder_options {
     /* Streams contents: called in order from the running thread. step: of the phase. false ends the run. */
     bool (*content)(void *ctx, uint32_t phase, uint32_t step, const struct psc_node_info *node, const void *bytes, uint64_t n);
     void *content_ctx;
-    /* Streams the document while it grows, from the running thread: a phase once, before its first step, and each step
+    /* Streams the document while it grows, from the running thread: a phase once, before its first step (also when that failed), and each step
      * as the document would load it. All is borrowed for the time of the call. false ends the run with PSC_ERR_IO. */
     bool (*phase)(void *ctx, uint32_t phase, const struct psc_phase *what);
     bool (*step)(void *ctx, uint32_t phase, uint32_t step, const struct psc_step *what);

@@ -33,6 +33,8 @@ enum psc_status psc_session_new(const struct psc_backend_api *const *apis, uint3
         s->options.planner = psc_planner_find("naive");
         s->options.recycled = PSC_RECYCLED_KEPT;
         s->options.has_budget = false;
+        if (options->arenas->faults & PSC_ARENA_BIT(PSC_ARENA_A19))
+            s->options.call_faults |= PSC_CALL_A19;
         enum psc_status status = psc_arena_memory_new(s, options->arenas, &s->arena, reterr);
         if (status) {
             psc_session_free(s);

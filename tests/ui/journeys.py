@@ -561,7 +561,7 @@ def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
         inside_said(w, '2 arenas, empty')
         w.keys('Right', 'Right', 'Right')
         said = inside_said(w, 'is used again: slot 0 of 64 B; 16 B of it are not needed (slack)')
-        if 'All seven invariants hold' not in said or 'owned by a tensor' not in said:
+        if 'All invariants hold' not in said or 'owned by a tensor' not in said:
             raise Failed(f'the inside says {said!r}')
         w.keys('Right', 'Right')
         inside_said(w, 'lent: 1 lease outside holds it')

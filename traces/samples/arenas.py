@@ -1,4 +1,4 @@
-"""Two scenarios of run-time arenas: a story in three runs, and a lesson about lent outputs.
+"""Three scenarios of run-time arenas: a story in three runs, how they end, and a lesson about lent outputs.
 
 Each operation has a line for those who have not read how arenas work.
 """
@@ -75,6 +75,23 @@ def story():
     return scenario({'exec': {'cap': 96 * KIB, 'slots': 4}, 'io': {'cap': 64 * KIB}}, run_1 + run_2 + run_3,
                     note='Three runs on two arenas, step by step: where each value\'s block comes from, who owns it, and when it is free '
                     'again. Step on and read what each operation did and why.')
+
+
+def shutdown():
+    return scenario({'exec': {}, 'io': {}}, [
+        alloc('exec', 'h', 16, 'The session has a value of its own.'),
+        alloc('io', 'y', 8, 'And an output of the graph.'),
+        write('y', 'answer'),
+        op('export', 'Somebody outside has the output now. Its lease refers to the arena, as the session does.', h='y', held='array'),
+        op('export', 'A view of it: a second lease.', h='y', held='view'),
+        op('clear', 'The context goes first: h is owned by a plain handle, which holds no reference, so exec must outlive it. The output '
+           'is lent and stays.'),
+        op('close', 'The session lets go of exec. Nobody else has anything of it: it is gone.', arena='exec'),
+        op('close', 'And of io. Two leases keep it alive.', arena='io'),
+        op('read', 'The bytes are there, though the session is not.', held='array', expect='answer'),
+        op('drop', 'One lease less: the block goes to nobody yet.', held='array'),
+        op('drop', 'The last lease gives the block back first and lets go of the arena then, which takes it along.', held='view'),
+    ], note='How two arenas end: the context, the session and the arrays go one after the other, and what is still held keeps its arena.')
 
 
 def lent():

@@ -23,6 +23,14 @@ def parallel():
     return g, {'a0': [1.0, 2.0, 3.0, 4.0], 'b0': [-1.0, -2.0, -3.0, -4.0]}
 
 
+def two_outputs():
+    g = Graph('two-outputs', 'two-outputs', 'cpu')
+    x = g.input('x', [8])
+    y = g.same('add', [g.same('silu', [x], 'h'), x], 'y')
+    g.outputs = [y, g.view('tail', y, 4, [4])]
+    return g, {'x': [1.0, -2.0, 0.5, 3.0, 4.0, -1.0, 2.0, 0.25]}
+
+
 def live_range(g):
     x, w = g.input('x', [4]), g.input('w', [4])
     a = g.same('add', [x, w], 'a')

@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import arenas  # noqa: E402
-from lessons import LESSONS, chain, parallel  # noqa: E402
+from lessons import LESSONS, chain, parallel, two_outputs  # noqa: E402
 from minfer import Graph, Qwen2, dump  # noqa: E402
 from pool import KV, end_of_split, places  # noqa: E402
 from values import Run, record, top_logits  # noqa: E402
@@ -109,8 +109,12 @@ def main():
                  'place, #1 may not: its operand is read again by #2, #4 and #6.'}),
              'samples/parallel.json': small(parallel(), {
                  'capture': 'node', 'note': 'Two branches that meet in #6. Neither reads the other, yet run one node at a time '
-                 'they share: #5 takes the buffer that #2 left.'})}
+                 'they share: #5 takes the buffer that #2 left.'}),
+             'samples/two-outputs.json': small(two_outputs(), {
+                 'capture': 'node', 'note': 'Two outputs that show one buffer: y, and the second half of it. Run on arenas with '
+                 '--hold 1, both are held, and the block goes back when the second one is dropped.'})}
     files['samples/arenas.json'] = arenas.story()
+    files['samples/arenas-shutdown.json'] = arenas.shutdown()
     files['lessons/7-lent-outputs.json'] = arenas.lent()
     for each in LESSONS:
         files['lessons/%s.json' % each[0]] = lesson(*each)

@@ -155,13 +155,13 @@ static void put_lamp(struct psc_arena_page *g, unsigned i, struct psc_area a)
 float psc_arena_put_lamps(struct psc_arena_page *g, float y)
 {
     y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "INVARIANTS", "looked at after every event: a tick holds, a cross is broken");
-    uint32_t per = g->w >= 1200 ? 7 : g->w >= 560 ? 4 : 2;
+    uint32_t per = g->w >= 1400 ? 9 : g->w >= 840 ? 5 : g->w >= 560 ? 3 : 2;
     float room = g->w - 2 * EDGE, each = floorf((room - 6 * (float)(per - 1)) / (float)per);
     for (unsigned i = 1; i < PSC_INVARIANT_N; i++) {
         float x = EDGE + (float)((i - 1) % per) * (each + 6), top = y + (float)((i - 1) / per) * 23;
         put_lamp(g, i, (struct psc_area){x, top, x + each, top + 20});
     }
-    return y + (float)((7 + per - 1) / per) * 23 + 6;
+    return y + (float)((PSC_INVARIANT_N - 1 + per - 1) / per) * 23 + 6;
 }
 
 /* ---- the page -------------------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  *     Position 4: alloc C ...              why, in words
  *     ALL RUNS      live, slack and kept-free bytes of each arena over all positions; runs marked; the cursor
- *     INVARIANTS    [v 1 one arena a block] ... seven lamps: sign, number, words
+ *     INVARIANTS    [v 1 one arena a block] ... a lamp each: sign, number, words
  *     SLOTS         exec                    io
  *                   [0 live C  48/64 ###.]  [0 lent y ...]      fill: bytes asked for; dots: slack
  *     FREE BLOCKS   64 B: [2]  128 B: [4][3]                    by capacity, the one freed last first
