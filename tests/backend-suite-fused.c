@@ -135,20 +135,25 @@ static void keep_regions(struct test_case *c, const unsigned char *k, const unsi
     memcpy(c->kv.v, v, c->kv.rows * c->kv.row_bytes);
 }
 
-static void qkv_case(enum psc_op op, enum psc_wtype type, enum psc_kv_format format, uint64_t tokens, bool cells)
+/* whole: q, k and v are rows of one matrix, else three that were put together. */
+static void qkv_case(enum psc_op op, enum psc_wtype type, enum psc_kv_format format, uint64_t tokens, bool cells, bool whole)
 {
     struct test_case c;
     struct psc_bound_weight w[3], bias[3] = {{0}}, norms[2] = {{0}};
-    static const uint64_t widths[3] = {NQT, NKT, NKT};
+    static const uint64_t widths[3] = {NQT, NKT, NKT}, firsts[3] = {0, NQT, NQT + NKT};
     fused_init(&c, op, format);
     const float *x = test_case_floats(&c, IN, tokens, 1, 1);
     const int32_t *rows = add_places(&c, tokens, cells);
+    if (whole)
+        c.weight = test_case_weight(&c, "attn_qkv", type, IN, NQT + 2 * NKT, NULL);
     for (int i = 0; i < 3; i++) {
-        w[i] = test_case_weight(&c, "part", type, IN, widths[i], NULL);
+        w[i] = whole ? test_case_slice(&c, "part", c.weight, firsts[i], widths[i])
+                     : test_case_weight(&c, "part", type, IN, widths[i], NULL);
         if (op == PSC_OP_FUSED_QKV)
             bias[i] = c.bias[i] = test_case_weight(&c, "bias", PSC_W_F32, widths[i], 1, NULL);
     }
-    c.weight = test_case_parts(&c, "attn_qkv", w, 3);
+    if (!whole)
+        c.weight = test_case_parts(&c, "attn_qkv", w, 3);
     if (op == PSC_OP_FUSED_QKV_NORM) {
         norms[0] = c.q_norm = test_case_weight(&c, "q_norm", PSC_W_F32, HD, 1, NULL);
         norms[1] = c.k_norm = test_case_weight(&c, "k_norm", PSC_W_F32, HD, 1, NULL);
@@ -189,8 +194,8 @@ static void test_qkv(void)
     static const enum psc_wtype types[] = {PSC_W_F32, PSC_W_F16, PSC_W_Q8_0, PSC_W_Q5_0, PSC_W_Q4_K};
     for (unsigned i = 0; i < G_N_ELEMENTS(types); i++)
         for (unsigned f = 0; f < G_N_ELEMENTS(formats); f++)
-            qkv_case(PSC_OP_FUSED_QKV, types[i], formats[f], 1, f != 1);
-    qkv_case(PSC_OP_FUSED_QKV, PSC_W_Q8_0, PSC_KV_F32, 2, true); /* decode has one token; the op takes any number */
+            qkv_case(PSC_OP_FUSED_QKV, types[i], formats[f], 1, f != 1, f == 2);
+    qkv_case(PSC_OP_FUSED_QKV, PSC_W_Q8_0, PSC_KV_F32, 2, true, false); /* decode has one token; the op takes any number */
 }
 
 static void test_qkv_norm(void)
@@ -198,8 +203,8 @@ static void test_qkv_norm(void)
     static const enum psc_wtype types[] = {PSC_W_F32, PSC_W_Q8_0, PSC_W_Q6_K};
     for (unsigned i = 0; i < G_N_ELEMENTS(types); i++)
         for (unsigned f = 0; f < G_N_ELEMENTS(formats); f++)
-            qkv_case(PSC_OP_FUSED_QKV_NORM, types[i], formats[f], 1, f == 1);
-    qkv_case(PSC_OP_FUSED_QKV_NORM, PSC_W_F32, PSC_KV_F16, 2, true);
+            qkv_case(PSC_OP_FUSED_QKV_NORM, types[i], formats[f], 1, f == 1, f == 2);
+    qkv_case(PSC_OP_FUSED_QKV_NORM, PSC_W_F32, PSC_KV_F16, 2, true, true);
 }
 
 /* add is the same addition as a bias. */

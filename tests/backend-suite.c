@@ -123,6 +123,20 @@ struct psc_bound_weight test_case_parts(struct test_case *c, const char *name, c
     return (struct psc_bound_weight){.weight = w};
 }
 
+struct psc_bound_weight test_case_slice(struct test_case *c, const char *name, struct psc_bound_weight whole, uint64_t first,
+                                        uint64_t n)
+{
+    struct psc_weight *w = g_new(struct psc_weight, 1);
+    *w = *whole.weight;
+    w->name = name;
+    w->bytes = w->bytes / w->out * n;
+    w->out = n;
+    w->data = g_memdup2(psc_weight_row(whole.weight, first), w->bytes); /* a device knows a weight by where it lies */
+    g_ptr_array_add(c->owned, (void *)(uintptr_t)w->data);
+    g_ptr_array_add(c->owned, w);
+    return (struct psc_bound_weight){.weight = w};
+}
+
 void test_case_kv(struct test_case *c, enum psc_kv_format format, uint64_t rows, uint64_t width)
 {
     uint32_t words = 0;

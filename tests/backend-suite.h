@@ -98,6 +98,9 @@ struct psc_bound_weight test_case_weight(struct test_case *c, const char *name, 
 /* up to three of those as the parts of one weight */
 struct psc_bound_weight test_case_parts(struct test_case *c, const char *name, const struct psc_bound_weight *parts,
                                         uint32_t n);
+/* A copy of rows [first, first + n) of another weight. */
+struct psc_bound_weight test_case_slice(struct test_case *c, const char *name, struct psc_bound_weight whole, uint64_t first,
+                                        uint64_t n);
 void test_case_kv(struct test_case *c, enum psc_kv_format format, uint64_t rows, uint64_t width); /* random rows */
 float test_random_float(void);
 uint64_t test_random_below(uint64_t n);
