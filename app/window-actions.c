@@ -285,6 +285,23 @@ static void previous_step(PscWindow *self)
     psc_workspace_step_by(self->ws, -1);
 }
 
+static void phase_by(PscWindow *self, int by)
+{
+    int phase = (int)psc_workspace_phase_index(self->ws) + by;
+    if (phase >= 0 && phase < (int)psc_workspace_phase_n(self->ws))
+        psc_workspace_set_phase(self->ws, (guint)phase);
+}
+
+static void next_phase(PscWindow *self)
+{
+    phase_by(self, 1);
+}
+
+static void previous_phase(PscWindow *self)
+{
+    phase_by(self, -1);
+}
+
 static void toggle_colour(PscWindow *self)
 {
     psc_workspace_set_colour_by(self->ws, psc_workspace_colour_by(self->ws) == PSC_BY_ROLE ? PSC_BY_RECORD
@@ -491,6 +508,8 @@ static const struct {
     {"win.kv-halves", kv_halves, TRUE},
     {"win.next-step", next_step, TRUE},
     {"win.previous-step", previous_step, TRUE},
+    {"win.next-phase", next_phase, TRUE},
+    {"win.previous-phase", previous_phase, TRUE},
     {"win.find", find, TRUE},
     {"win.focus-map", focus_map, TRUE},
     {"win.plan-options", plan_options, TRUE},

@@ -221,6 +221,74 @@ static void test_again(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
     g_assert_null(psc_pair_diff(pair));
 }
 
+static void wait_failure(PscPair *pair)
+{
+    gint64 end = g_get_monotonic_time() + 600 * G_USEC_PER_SEC;
+    while (!psc_pair_failure(pair)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_main_context_iteration(NULL, TRUE);
+    }
+}
+
+/* B follows A into another phase and back, with its options; of another document into that of the same kind. */
+static void test_phases(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscPair *pair = psc_pair_of(f->ws);
+    PscWorkspace *other = psc_pair_other(pair);
+    settle(f);
+    pair_with(f, "naive");
+    g_assert_cmpuint(wait_diff(f)->a.graph->n, ==, 440);
+    for (guint phase = 1; phase < 2; phase--) { /* 1, 0 */
+        psc_workspace_set_phase(f->ws, phase);
+        settle(f);
+        const struct psc_plan_diff *d = wait_diff(f);
+        g_assert_cmpuint(psc_workspace_phase_index(other), ==, phase);
+        g_assert_cmpuint(d->a.graph->n, ==, phase ? 305 : 440);
+        g_assert_true(d->a.graph == d->b.graph);
+        g_assert_cmpstr(psc_pair_name(pair), ==, "naive");
+        g_assert_cmpstr(psc_workspace_study(other)->analysis->plan->planner, ==, "naive");
+        g_assert_cmpuint(d->change_n, >, 100);
+    }
+    PscLook look = {0};
+    PscDocument *document = read_document("traces/samples/qwen2.5-0.5b-per-node.json", &look);
+    psc_workspace_set_phase(f->ws, 1);
+    settle(f);
+    psc_pair_show_document(pair, document, &look, "per node"); /* the first look is at its prefill */
+    g_assert_cmpuint(wait_diff(f)->b.graph->n, ==, 305);
+    g_assert_cmpuint(psc_workspace_phase_index(other), ==, 1);
+    psc_workspace_set_phase(f->ws, 0);
+    settle(f);
+    g_assert_cmpuint(wait_diff(f)->b.graph->n, ==, 440);
+    g_assert_cmpstr(psc_pair_name(pair), ==, "per node");
+}
+
+/* Where B has no such phase that is told, and told no more when A comes back. */
+static void test_no_phase(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscPair *pair = psc_pair_of(f->ws);
+    PscLook look = {0};
+    settle(f);
+    PscDocument *document = read_document("traces/samples/qwen2.5-0.5b-440-cuda-cpu.json", &look); /* a prefill, no more */
+    psc_pair_show_document(pair, document, &look, "the split one");
+    g_assert_cmpuint(wait_diff(f)->b.graph->n, ==, 440);
+    psc_workspace_set_phase(f->ws, 1);
+    settle(f);
+    wait_failure(pair);
+    g_assert_cmpstr(psc_pair_failure(pair), ==, "the split one has no such phase: decode");
+    g_assert_null(psc_pair_diff(pair));
+    psc_workspace_set_phase(f->ws, 0);
+    settle(f);
+    g_assert_cmpuint(wait_diff(f)->b.graph->n, ==, 440);
+    g_assert_null(psc_pair_failure(pair));
+    struct psc_arena arena = {0};
+    struct psc_foreign none = {0};
+    g_assert_true(psc_pair_show_plan(pair, &arena, &none, "nothing placed"));
+    wait_failure(pair);
+    psc_workspace_set_phase(f->ws, 1);
+    settle(f);
+    g_assert_cmpstr(psc_pair_failure(pair), ==, "nothing placed is a plan of the phase that was shown before");
+}
+
 /* The window goes while workers are at it. */
 static void test_leave(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
 {
@@ -253,6 +321,8 @@ int main(int argc, char **argv)
     ADD("lock", METAL, test_lock);
     ADD("document", METAL, test_document);
     ADD("again", METAL, test_again);
+    ADD("phases", METAL, test_phases);
+    ADD("no-phase", METAL, test_no_phase);
     ADD("leave", METAL, test_leave);
     ADD("nothing", NULL, test_nothing);
     return g_test_run();

@@ -5,6 +5,7 @@
 #include "ui/card.h"
 #include "ui/contest-map.h"
 #include "ui/contest-table.h"
+#include "ui/phase-choice.h"
 #include "ui/contest.h"
 
 struct _PscContestPage {
@@ -251,35 +252,10 @@ static void say_range(PscContestPage *self)
     g_free(text);
 }
 
-static void fill_phases(PscContestPage *self)
-{
-    GtkStringList *names = gtk_string_list_new(NULL);
-    for (guint i = 0; i < psc_workspace_phase_n(self->ws); i++) {
-        const struct psc_phase *phase = psc_workspace_phase(self->ws, i);
-        const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
-        gtk_string_list_take(names, phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u ops", i + 1, kind, phase->graph->n)
-                                                 : g_strdup_printf("%u  %s", i + 1, kind));
-    }
-    self->syncing = TRUE;
-    gtk_drop_down_set_model(GTK_DROP_DOWN(self->phase), G_LIST_MODEL(names));
-    gtk_drop_down_set_selected(GTK_DROP_DOWN(self->phase), psc_workspace_phase_index(self->ws));
-    self->syncing = FALSE;
-    g_object_unref(names);
-}
-
-static void phase_cb(PscContestPage *self)
-{
-    guint phase = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->phase));
-    if (!self->syncing && phase != GTK_INVALID_LIST_POSITION)
-        psc_workspace_set_phase(self->ws, phase);
-}
-
 static void changed_cb(PscContestPage *self, guint what)
 {
     if (!self->wanted || !psc_workspace_study(self->ws))
         return;
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
-        fill_phases(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_RANGE))
         say_range(self);
 }
@@ -344,15 +320,12 @@ static GtkWidget *bar_new(PscContestPage *self)
     gtk_widget_set_tooltip_text(back, "Back to the timeline (Escape)");
     gtk_actionable_set_action_name(GTK_ACTIONABLE(back), "win.show-timeline");
     self->about = dim_label("one graph, every planner, all run through the same check");
-    self->phase = gtk_drop_down_new(NULL, NULL);
-    psc_ui_name(self->phase, "Phase");
-    g_signal_connect_swapped(self->phase, "notify::selected", G_CALLBACK(phase_cb), self);
     gtk_box_append(GTK_BOX(bar), back);
     gtk_box_append(GTK_BOX(bar), title);
     gtk_box_append(GTK_BOX(bar), self->about);
     gtk_box_append(GTK_BOX(bar), spacer());
     gtk_box_append(GTK_BOX(bar), dim_label("Graph"));
-    gtk_box_append(GTK_BOX(bar), self->phase);
+    gtk_box_append(GTK_BOX(bar), psc_phase_choice_new(self->ws, FALSE));
     return bar;
 }
 

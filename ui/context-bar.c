@@ -2,6 +2,7 @@
 
 #include "ui/access.h"
 #include "ui/palette.h"
+#include "ui/phase-choice.h"
 #include "ui/plan-menu.h"
 
 #define TOGGLES_MAX 4 /* phases side by side; more of them stand in a drop-down */
@@ -40,33 +41,12 @@ static char *phase_words(PscContextBar *self, guint index)
     return words;
 }
 
-static void phase_chosen_cb(GtkDropDown *choice, GParamSpec *property G_GNUC_UNUSED, PscContextBar *self)
-{
-    if (!self->syncing)
-        psc_workspace_set_phase(self->ws, gtk_drop_down_get_selected(choice));
-}
-
-static void fill_phase_choice(PscContextBar *self)
-{
-    GtkStringList *names = gtk_string_list_new(NULL);
-    for (guint i = 0; i < psc_workspace_phase_n(self->ws); i++) {
-        char *words = phase_words(self, i);
-        gtk_string_list_take(names, g_strdup_printf("%u  %s", i + 1, words));
-        g_free(words);
-    }
-    GtkWidget *choice = gtk_drop_down_new(G_LIST_MODEL(names), NULL);
-    gtk_drop_down_set_selected(GTK_DROP_DOWN(choice), psc_workspace_phase_index(self->ws));
-    psc_ui_name(choice, "Phase");
-    g_signal_connect(choice, "notify::selected", G_CALLBACK(phase_chosen_cb), self);
-    gtk_box_append(GTK_BOX(self->phases), choice);
-}
-
 static void fill_phases(PscContextBar *self)
 {
     clear_box(self->phases);
     GtkWidget *first = NULL;
     if (psc_workspace_phase_n(self->ws) > TOGGLES_MAX) {
-        fill_phase_choice(self);
+        gtk_box_append(GTK_BOX(self->phases), psc_phase_choice_new(self->ws, FALSE));
         return;
     }
     for (guint i = 0; i < psc_workspace_phase_n(self->ws); i++) {

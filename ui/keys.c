@@ -11,6 +11,8 @@ const PscKey psc_keys[] = {
     {"Stepping", "Previous split", "win.previous-split", {"<Control>Page_Up"}, TRUE},
     {"Stepping", "Next step of the run", "win.next-step", {"period", "<Control><Shift>Right"}, FALSE},
     {"Stepping", "Previous step of the run", "win.previous-step", {"comma", "<Control><Shift>Left"}, FALSE},
+    {"Stepping", "Next phase", "win.next-phase", {"<Alt>Page_Down"}, TRUE},
+    {"Stepping", "Previous phase", "win.previous-phase", {"<Alt>Page_Up"}, TRUE},
     {"Stepping", "Before the first op", "win.first", {"Home"}, FALSE},
     {"Stepping", "Last op", "win.last", {"End"}, FALSE},
     {"Stepping", "Play or pause", "win.play", {"space"}, FALSE},

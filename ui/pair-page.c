@@ -4,6 +4,7 @@
 #include "ui/access.h"
 #include "ui/pair-table.h"
 #include "ui/pair.h"
+#include "ui/phase-choice.h"
 #include "ui/timeline.h"
 
 #include <string.h>
@@ -249,6 +250,7 @@ static GtkWidget *bar_new(PscPairPage *self)
     gtk_box_append(GTK_BOX(bar), title);
     gtk_box_append(GTK_BOX(bar), self->about);
     gtk_box_append(GTK_BOX(bar), space);
+    gtk_box_append(GTK_BOX(bar), psc_phase_choice_new(self->ws, TRUE));
     gtk_box_append(GTK_BOX(bar), planners);
     gtk_box_append(GTK_BOX(bar), file);
     return bar;

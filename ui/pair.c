@@ -13,14 +13,20 @@ struct made { /* one difference; borrows from both studies */
     guint request;
 };
 
+/* What B is of: what it is made of again when A shows another phase. */
+enum kind { OF_NOTHING, OF_OPTIONS, OF_DOCUMENT, OF_PLAN };
+
 struct _PscPair {
     GObject parent_instance;
     PscWorkspace *a; /* a weak pointer: it owns us, but a worker may still hold us when it is gone */
     PscWorkspace *b; /* owned */
     char *name, *failure;
+    enum kind kind;
+    struct psc_analysis_options options; /* OF_OPTIONS */
+    guint phase;    /* of A, when B was shown */
     struct made *made; /* NULL while there is none */
     guint request, picked;
-    gboolean locking;
+    gboolean locking, waits; /* waits: for a phase of B that was not read yet */
 };
 
 G_DEFINE_FINAL_TYPE(PscPair, psc_pair, G_TYPE_OBJECT)
@@ -165,10 +171,78 @@ static void lock(PscPair *self, PscWorkspace *from, guint what)
     self->locking = FALSE;
 }
 
+static void fail(PscPair *self, char *why)
+{
+    drop(self);
+    g_free(self->failure);
+    self->failure = why;
+    emit(self);
+}
+
+/* The phase of B's document that stands beside A's: as the many-th of its kind; without kinds by number. */
+static guint phase_beside(PscPair *self)
+{
+    guint phase = psc_workspace_phase_index(self->a), n = psc_workspace_phase_n(self->b), before = 0;
+    const char *kind = psc_workspace_phase(self->a, phase)->kind;
+    if (!kind || !*kind)
+        return phase < n ? phase : PSC_NONE;
+    for (guint i = 0; i < phase; i++)
+        before += g_strcmp0(psc_workspace_phase(self->a, i)->kind, kind) == 0;
+    for (guint i = 0; i < n; i++)
+        if (g_strcmp0(psc_workspace_phase(self->b, i)->kind, kind) == 0 && !before--)
+            return i;
+    return PSC_NONE;
+}
+
+static void show_phase_beside(PscPair *self)
+{
+    guint phase = phase_beside(self);
+    const char *kind = psc_workspace_phase(self->a, psc_workspace_phase_index(self->a))->kind;
+    self->waits = phase == PSC_NONE && psc_workspace_scanning(self->b, NULL);
+    if (self->waits) { /* it may come yet */
+        drop(self);
+        emit(self);
+        return;
+    }
+    if (phase == PSC_NONE) {
+        fail(self, g_strdup_printf("%s has no such phase: %s", self->name, kind && *kind ? kind : "it has fewer"));
+        return;
+    }
+    g_clear_pointer(&self->failure, g_free);
+    if (phase == psc_workspace_phase_index(self->b)) {
+        restart(self);
+        return;
+    }
+    drop(self);
+    psc_workspace_set_phase(self->b, phase); /* the difference is begun when it is there */
+    emit(self);
+}
+
+/* A shows another phase. */
+static void follow(PscPair *self)
+{
+    self->phase = psc_workspace_phase_index(self->a);
+    switch (self->kind) {
+    case OF_OPTIONS: {
+        struct psc_analysis_options options = self->options;
+        char *name = g_strdup(self->name);
+        if (!psc_pair_show_options(self, &options, name))
+            fail(self, g_strdup("the file is still being read: choose the phase again when that is done"));
+        g_free(name);
+        break;
+    }
+    case OF_DOCUMENT: show_phase_beside(self); break;
+    case OF_PLAN: fail(self, g_strdup_printf("%s is a plan of the phase that was shown before", self->name)); break;
+    default: break;
+    }
+}
+
 static void a_cb(PscPair *self, guint what)
 {
     if (what & PSC_CHANGED_DOCUMENT)
         psc_pair_clear(self);
+    else if (what & PSC_CHANGED_STUDY && self->kind != OF_NOTHING && psc_workspace_phase_index(self->a) != self->phase)
+        follow(self);
     else if (what & PSC_CHANGED_STUDY && psc_workspace_study(self->b))
         restart(self);
     else
@@ -177,7 +251,9 @@ static void a_cb(PscPair *self, guint what)
 
 static void b_cb(PscPair *self, guint what)
 {
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && psc_workspace_study(self->b))
+    if (what & PSC_CHANGED_STEPS && self->waits)
+        show_phase_beside(self);
+    else if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY) && psc_workspace_study(self->b))
         restart(self);
     else
         lock(self, self->b, what);
@@ -264,7 +340,9 @@ gboolean psc_pair_show_options(PscPair *self, const struct psc_analysis_options 
     struct look *look = look_new(self, name);
     if (!look)
         return FALSE;
-    look->options = *options;
+    look->options = self->options = *options;
+    self->kind = OF_OPTIONS;
+    self->phase = look->phase_index;
     return look_start(self, look);
 }
 
@@ -280,6 +358,8 @@ gboolean psc_pair_show_plan(PscPair *self, struct psc_arena *arena, const struct
     look->plan = *plan;
     look->options = psc_workspace_study(self->a)->options;
     look->options.foreign = &look->plan;
+    self->kind = OF_PLAN;
+    self->phase = look->phase_index;
     return look_start(self, look);
 }
 
@@ -289,14 +369,16 @@ void psc_pair_show_document(PscPair *self, PscDocument *document, PscLook *look,
     psc_pair_clear(self);
     self->name = own;
     psc_workspace_adopt(self->b, document, look, title);
-    guint phase = psc_workspace_phase_index(self->a);
-    if (phase != psc_workspace_phase_index(self->b) && phase < psc_workspace_phase_n(self->b))
-        psc_workspace_set_phase(self->b, phase);
+    self->kind = OF_DOCUMENT;
+    self->phase = psc_workspace_phase_index(self->a);
+    show_phase_beside(self);
 }
 
 void psc_pair_clear(PscPair *self)
 {
     drop(self);
+    self->kind = OF_NOTHING;
+    self->waits = FALSE;
     g_clear_pointer(&self->name, g_free);
     g_clear_pointer(&self->failure, g_free);
     if (psc_workspace_document(self->b))

@@ -6,6 +6,9 @@
  *     psc_pair_show_plan(pair, &arena, &plan, ..) B: the same phase under a plan from a file
  *     psc_pair_clear(pair)                        no B
  *
+ * When A shows another phase, B follows: the same phase under its options, or the phase of that kind of its own document. A plan file is of
+ * one phase, and says so in another.
+ *
  * Positions, values and ranges go through the difference (core/debug/diff-plans.h): the cursor of B stands on the same tensor as that
  * of A, and one that is gone leaves B without a selection. "changed" says that another difference is there, none yet, or that another
  * row of it is picked.
