@@ -82,6 +82,23 @@ def a_file_opens_as_a_document():
 
 
 @test
+def an_expression_is_told_about_and_exported():
+    told = good('info', '--expr', PACKER, '--generation', '0.2').out
+    check(told.startswith('expression\nFormat    lazy\n') and 'generation 0.2' in told, told)
+    equal(good('info', '--expr', PACKER, '--json').json['phases'][0]['kind'], 'expression')
+    trace = os.path.join(os.path.dirname(lazy_file(PACKER)), 'events.json')
+    good('export', '--expr', PACKER, '-o', trace, '--format', 'minfer-trace', '--generation', 'arena')
+    equal(run('check', trace).status, 0)
+    plan = good('export', '--expr', PACKER, '-o', '-', '--format', 'plan', '--generation', 'arena', '--pretty').json
+    equal(plan, good('plan', '--expr', PACKER, '--generation', 'arena', '--json').json)
+    for kind in ('csv', 'minimalloc', 'minfer-graph'):
+        answer = run('export', '--expr', PACKER, '-o', '-', '--format', kind)
+        equal((answer.status, answer.out), (2, ''))
+        check('it is an expression: --format plan, or minfer-trace' in answer.err, answer.err)
+    equal(run('info', '--expr', 'a +').status, 2)
+
+
+@test
 def slots_make_a_skeleton():
     text = 'x = slot(2, 2); y = slot(2, 2); r = (transpose(x) + 1) * y'
     check('A skeleton over y [2x2], x [2x2]' in run('plan', '--expr', text).out, 'the slots are not named')

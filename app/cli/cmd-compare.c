@@ -334,13 +334,15 @@ static void tell_nobody(const struct comparing *c)
     psc_text_release(&line);
 }
 
-/* Findings win; when nobody could plan there is nothing to compare. */
+/* A plan that is wrong counts; one that only needs more memory than it must (K10) is what one compares for. When nobody could plan there
+ * is nothing to compare. */
 static enum cli_exit verdict(const struct comparing *c)
 {
     bool found = false, able = false;
     for (uint32_t i = 0; i < c->n; i++) {
         able |= c->contenders[i].analysis != NULL;
-        found |= c->contenders[i].analysis && c->contenders[i].analysis->check.finding_n;
+        for (uint32_t k = 0; c->contenders[i].analysis && k < c->contenders[i].analysis->check.finding_n; k++)
+            found |= c->contenders[i].analysis->check.findings[k].kind != PSC_K10;
     }
     if (!able)
         tell_nobody(c);

@@ -1,5 +1,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/lazy.h"
 #include "app/cli/out.h"
 #include "app/model-write.h"
 #include "app/model.h"
@@ -114,8 +115,11 @@ static enum cli_exit make_text(const struct cli_input *in, const struct cli_opti
     const struct psc_phase *phase = cli_input_phase(in, options);
     if (!phase)
         return CLI_BAD;
+    if (phase->expression && options->format == CLI_AS_PLAN)
+        return cli_lazy_plan_text(options, text, &error) ? cli_complain(options->file, &error) : CLI_CLEAN;
     if (!phase->graph && !phase->boxes) {
-        (void)psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph", options->phase);
+        (void)psc_fail(&error, PSC_ERR_USAGE, "phase %" PRIu32 " has no graph%s", options->phase,
+                       phase->expression ? ", it is an expression: --format plan, or minfer-trace for its events" : "");
         return cli_complain(options->file, &error);
     }
     enum cli_exit status = CLI_CLEAN;

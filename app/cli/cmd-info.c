@@ -120,7 +120,7 @@ static void add_people(struct psc_text *out, const struct psc_doc *doc)
     char version[48] = "";
     if (doc->version)
         snprintf(version, sizeof version, " version %" PRId64, doc->version);
-    cli_add_safe(out, doc->path);
+    cli_add_safe(out, doc->path ? doc->path : "expression");
     psc_text_add(out, "\n");
     psc_text_add(out, "Format    ");
     cli_add_safe(out, doc->format);

@@ -296,6 +296,23 @@ enum cli_exit cli_lazy_plan(const struct cli_options *o)
     return status ? cli_complain(o->file, &error) : cli_print(&out, cli_budget_of(o, 4 * memory.peak, slots, 0));
 }
 
+enum psc_status cli_lazy_plan_text(const struct cli_options *o, struct psc_text *out, struct psc_error *reterr)
+{
+    struct planned p;
+    struct psc_candela_memory memory;
+    enum psc_status status = plan_it(o, &p, reterr);
+    if (!status)
+        status = psc_candela_report(p.plan, &memory, reterr);
+    if (!status) {
+        struct psc_json j;
+        psc_json_init(&j, o->pretty);
+        plan_json(&j, &p, &memory);
+        *out = j.out;
+    }
+    release(&p);
+    return status;
+}
+
 /* ---- run ---------------------------------------------------------------------------------------------------- */
 
 static enum psc_status add_result(struct psc_text *out, const struct cli_options *o, const struct planned *p,

@@ -11,6 +11,8 @@ bool cli_lazy_is(const struct cli_options *options);
 enum psc_status cli_lazy_doc(const struct cli_options *options, struct psc_doc **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* plan: every step with its decision. run: carries it out and prints the result. */
 enum cli_exit cli_lazy_plan(const struct cli_options *options);
+/* export: the plan as plan --json writes it. */
+enum psc_status cli_lazy_plan_text(const struct cli_options *options, struct psc_text *out, struct psc_error *reterr) PSC_MUST_CHECK;
 enum cli_exit cli_lazy_run(const struct cli_options *options);
 
 #endif

@@ -3,6 +3,7 @@
 #include "core/debug/explain-words.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void add_count(struct psc_text *out, uint64_t n, const char *one, const char *many)
 {
@@ -129,22 +130,42 @@ void psc_explain_plan_diff(struct psc_text *out, const struct psc_plan_diff *d)
     psc_text_add(out, ".");
 }
 
-/* "#17 silu", "the fill", "the end", "position 9" */
-static void say_position(struct psc_text *out, const struct psc_diff_side *side, int32_t position)
+/* Titles of lists of boxes are times: "at 966656", "before 7" (core/plan/offsets/box-set.c). */
+static const char *time_of(const char *title, const char *lead)
+{
+    size_t n = strlen(lead);
+    if (strncmp(title, lead, n) || !title[n] || title[n + strspn(title + n, "-0123456789")])
+        return NULL;
+    return title + n;
+}
+
+static void say_title(struct psc_text *out, const char *title)
+{
+    const char *at = time_of(title, "at "), *before = time_of(title, "before ");
+    if (at || before)
+        psc_text_addf(out, "%s time %s", at ? "at" : "just before", at ? at : before);
+    else
+        psc_text_addf(out, "at \"%s\"", title);
+}
+
+/* "at #17 silu", "at the fill", "at the end", "at position 9", "at time 966656" */
+static void say_at(struct psc_text *out, const struct psc_diff_side *side, int32_t position)
 {
     const struct psc_story *story = side->story;
     psc_node node = position < 0 || (uint32_t)position >= story->position_n ? PSC_NONE
                     : story->order ? story->order[position] : (psc_node)position;
-    if (position < 0)
-        psc_text_add(out, "the fill");
-    else if ((uint32_t)position >= story->position_n)
-        psc_text_add(out, "the end");
-    else if (side->graph && node < side->graph->n)
+    if (position < 0) {
+        psc_text_add(out, "at the fill");
+    } else if ((uint32_t)position >= story->position_n) {
+        psc_text_add(out, "at the end");
+    } else if (side->graph && node < side->graph->n) {
+        psc_text_add(out, "at ");
         psc_say_node_layer(out, side->graph, node);
-    else if (story->titles)
-        psc_text_addf(out, "\"%s\"", story->titles[position]);
-    else
-        psc_text_addf(out, "position %" PRId32, position);
+    } else if (story->titles) {
+        say_title(out, story->titles[position]);
+    } else {
+        psc_text_addf(out, "at position %" PRId32, position);
+    }
 }
 
 void psc_explain_peak_change(struct psc_text *out, const struct psc_plan_diff *d)
@@ -159,8 +180,8 @@ void psc_explain_peak_change(struct psc_text *out, const struct psc_plan_diff *d
         psc_text_add(out, ", from ");
         add_count(out, a->peak, "byte held", "bytes held");
     }
-    psc_text_add(out, " at ");
-    say_position(out, &d->a, a->peak_at);
+    psc_text_add(out, " ");
+    say_at(out, &d->a, a->peak_at);
     if (a->peak != b->peak) {
         psc_text_add(out, " to ");
         add_count(out, b->peak, "byte", "bytes");
@@ -169,8 +190,8 @@ void psc_explain_peak_change(struct psc_text *out, const struct psc_plan_diff *d
     if (a->peak == b->peak && moves)
         psc_text_add(out, ", on the other side");
     if (a->peak != b->peak || moves) {
-        psc_text_add(out, " at ");
-        say_position(out, &d->b, b->peak_at);
+        psc_text_add(out, " ");
+        say_at(out, &d->b, b->peak_at);
     }
     psc_text_add(out, ".");
     if (a->reserved != b->reserved) {
@@ -218,6 +239,6 @@ void psc_explain_elsewhere(struct psc_text *out, const struct psc_plan_diff *d)
         return;
     psc_text_addf(out, "%s%s bytes  ", d->elsewhere < 0 ? "-" : "+",
                   psc_thousands((uint64_t)(d->elsewhere < 0 ? -d->elsewhere : d->elsewhere), buf, sizeof buf));
-    psc_text_add(out, falls ? "the peak moves: it is now at " : "the peak was elsewhere: at ");
-    say_position(out, side, falls ? d->b_total.peak_at : d->a_total.peak_at);
+    psc_text_add(out, falls ? "the peak moves: it is now " : "the peak was elsewhere: ");
+    say_at(out, side, falls ? d->b_total.peak_at : d->a_total.peak_at);
 }
