@@ -256,10 +256,19 @@ static void test_waits_are_bounded(void)
     struct bench t = {.api = &psc_backend_cuda_shim};
     must(t.api->open(&(struct psc_backend_config){.timeout_ms = 20}, &t.b, &error));
     psc_address x = room(&t, 64, 1);
+    uint64_t hash = 77, later = 77;
+    uint32_t words[16] = {88};
     psc_cuda_hang(t.b, true);
+    must(t.api->probe(t.b, &(struct psc_probe){PSC_PROBE_HASH, x, 64, PSC_F32, &hash}, &error));
+    must(t.api->probe(t.b, &(struct psc_probe){PSC_PROBE_COPY, x, 64, PSC_F32, words}, &error));
     run_fails(t.api->synchronise(t.b, &error), &error, PSC_ERR_UNAVAILABLE, WORDS("did not end within 20 ms"));
     psc_cuda_hang(t.b, false);
+    must(t.api->probe(t.b, &(struct psc_probe){PSC_PROBE_HASH, x, 64, PSC_F32, &later}, &error));
     must(t.api->synchronise(t.b, &error));
+    g_assert_cmpuint(hash, ==, 77); /* who asked before the wait failed has gone */
+    g_assert_cmpuint(words[0], ==, 88);
+    must(t.api->read(t.b, x, words, 64, &error));
+    g_assert_cmphex(later, ==, psc_probe_hash(words, 64));
     g_assert_cmpuint(word(&t, x), ==, 1);
     t.api->close(t.b);
 }

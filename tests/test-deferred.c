@@ -60,16 +60,19 @@ static void test_hang(void)
     struct bench s;
     open_bench(&s);
     psc_deferred_hang(s.b, true);
+    uint64_t hash = 77;
     must(api->launch(s.b, &s.call, &error));
+    must(api->probe(s.b, &(struct psc_probe){PSC_PROBE_HASH, s.y.at, 4, PSC_F32, &hash}, &error));
     must(api->submit(s.b, &error));
     gint64 start = g_get_monotonic_time();
     g_assert_cmpint(api->synchronise(s.b, &error), ==, PSC_ERR_UNAVAILABLE);
     g_assert_cmpint(g_get_monotonic_time() - start, >=, 20000);
     g_assert_nonnull(strstr(error.text, "20 ms"));
-    g_assert_cmpuint(psc_deferred_pending(s.b), ==, 1);
+    g_assert_cmpuint(psc_deferred_pending(s.b), ==, 2);
     g_assert_cmpfloat((double)value(&s, s.y.at), ==, 0);
     psc_deferred_hang(s.b, false);
     must(api->synchronise(s.b, &error));
+    g_assert_cmpuint(hash, ==, 77); /* who asked has gone when the wait failed */
     g_assert_cmpuint(psc_deferred_pending(s.b), ==, 0);
     g_assert_cmpfloat((double)value(&s, s.y.at), ==, 2);
     must(api->synchronise(s.b, &error)); /* nothing to wait for, hanging or not */

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define NOBODY UINT32_MAX
-#define SPIN_NS 200000 /* a wait that is longer naps between its looks */
+#define SPIN_NS 2000000 /* a wait that is longer naps between its looks */
 
 /* CUDA as the engine under study has it: all but scale, softmax, batch_matmul and fused_qkv_norm, f32 only, and only the
  * usual rotation. launch computes every op all the same. */
@@ -32,10 +32,16 @@ static bool takes(enum psc_op op, enum psc_dtype dtype, const struct psc_params 
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
+static void capture_abort(struct psc_backend *b);
+
 static void close_cuda(struct psc_backend *b)
 {
     if (!b)
         return;
+    if (b->window)
+        capture_abort(b);
+    if (!b->rt->is_host && b->stop) /* nothing is given back while it may be written to, unless the device hangs */
+        (void)!psc_cuda_wait_for_all(b, "the device", NULL);
     psc_cuda_stage_release(b);
     for (size_t i = 0; i < b->block_n; i++)
         b->rt->release(b->dev, b->blocks[i].at, b->blocks[i].bytes);
@@ -275,8 +281,10 @@ static enum psc_status synchronise(struct psc_backend *b, struct psc_error *rete
     if (status == PSC_OK)
         status = psc_cuda_wait_for_all(b, "the device", reterr);
     b->memo.group = 0;
-    if (status)
+    if (status) {
+        psc_cuda_forget_looks(b);
         return status;
+    }
     psc_cuda_look(b);
     b->guarded = false;
     if (*b->stop_seen)
@@ -365,6 +373,11 @@ void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret)
 {
     *ret = b->figures;
     ret->strays = b->rt->is_host ? psc_cuda_dev_strays(b->dev) : 0;
+}
+
+void psc_cuda_library(struct psc_backend *b, bool library)
+{
+    psc_cuda_dev_library(b->dev, library);
 }
 
 void psc_cuda_limit(struct psc_backend *b, uint64_t bytes)

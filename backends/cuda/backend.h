@@ -137,6 +137,8 @@ enum psc_status psc_cuda_await_copy(struct psc_backend *b, uint64_t ticket, stru
 enum psc_status psc_cuda_probe(struct psc_backend *b, const struct psc_probe *probe, struct psc_error *reterr);
 /* Results of all probes; the queue has run. */
 void psc_cuda_look(struct psc_backend *b);
+/* The queue could not be waited for: who asked has gone. */
+void psc_cuda_forget_looks(struct psc_backend *b);
 void psc_cuda_stage_release(struct psc_backend *b);
 
 /* ---- launch.c */

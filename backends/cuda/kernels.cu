@@ -41,18 +41,18 @@ PSC_CUDA_KERNELS(DEFINE1, DEFINE2, DEFINE3, DEFINE4, DEFINE5)
 #define LAUNCH(name)                                                                                            \
     case PSC_CUDA_##name: {                                                                                     \
         struct psc_k_##name a;                                                                                  \
+        void *both[2] = {&a, &lead};                                                                            \
         memcpy(&a, args, sizeof a);                                                                             \
-        run_##name<<<dim3(shape.bx, shape.by), shape.threads, 0, (cudaStream_t)stream>>>(a, lead);              \
-        break;                                                                                                  \
+        return (int)cudaLaunchKernel((const void *)run_##name, dim3(shape.bx, shape.by), dim3(shape.threads), both, 0, \
+                                     (cudaStream_t)stream);                                                     \
     }
 
 int psc_cuda_launch_kernel(enum psc_cuda_kernel kernel, struct psc_cuda_shape shape, struct psc_lead lead, const void *args,
                            void *stream)
 {
-    switch (kernel) {
+    switch (kernel) { /* what a launch returns is its own: the last error may be another instance's */
         PSC_CUDA_KERNELS(LAUNCH, LAUNCH, LAUNCH, LAUNCH, LAUNCH)
     default:
         return (int)cudaErrorInvalidValue;
     }
-    return (int)cudaPeekAtLastError();
 }

@@ -69,16 +69,33 @@ enum psc_status psc_cuda_quantise_as(struct psc_backend *b, psc_address x, psc_a
     return status;
 }
 
+/* A library may choose its kernel by the alignment of what it is given. Where values lie must not change their bits: what is
+ * not aligned as whole buffers are goes through scratch. */
+#define WHOLE 256u
+static enum psc_status take_aligned(struct psc_backend *b, psc_address *at, uint64_t bytes, struct psc_error *reterr)
+{
+    psc_address from = *at;
+    if (from % WHOLE == 0)
+        return PSC_OK;
+    enum psc_status status = psc_cuda_temp(b, bytes, at, reterr);
+    return status ? status : b->rt->copy(b->dev, *at, from, bytes, reterr);
+}
+
 /* Many tokens at once, by the library: decoded weights times the activations that the quantised product would see. */
 static enum psc_status multiply_many(struct psc_backend *b, const struct psc_call *call, const struct psc_bound_weight *w,
                                      const struct parts *p, psc_address x, uint64_t step, const struct psc_k_product *acts,
-                                     const psc_address bias[3], psc_address out, uint64_t out_step, uint64_t tokens, bool *ret_done,
+                                     const psc_address bias[3], psc_address out, uint64_t out_step, uint64_t tokens,
                                      struct psc_error *reterr)
 {
-    uint64_t in = w->weight->in;
+    uint64_t in = w->weight->in, out_bytes = tokens * out_step * 4;
+    psc_address final = out;
     struct psc_cuda_shape shape;
     enum psc_status status = PSC_OK;
-    if (acts) {
+    if (out % WHOLE)
+        status = psc_cuda_temp(b, out_bytes, &out, reterr);
+    if (status == PSC_OK && !acts)
+        status = take_aligned(b, &x, ((tokens - 1) * step + in) * 4, reterr);
+    if (status == PSC_OK && acts) {
         status = psc_cuda_temp(b, tokens * in * 4, &x, reterr);
         step = in;
         struct psc_k_unquantise k = {acts->q, acts->d, PSC_CUDA_POINTER(float, x), in, tokens * in,
@@ -98,11 +115,14 @@ static enum psc_status multiply_many(struct psc_backend *b, const struct psc_cal
                 status = psc_cuda_blocks(call, rows * in, &shape, reterr);
             if (status == PSC_OK)
                 status = PSC_CUDA_RUN(b, decode, shape, 1, 0, &k, reterr);
+        } else {
+            status = take_aligned(b, &plain, rows * in * 4, reterr);
         }
         if (status == PSC_OK)
-            status = b->rt->multiply(b->dev, plain, x, step, to, out_step, in, rows, tokens, ret_done, reterr);
-        if (status || !*ret_done)
+            status = b->rt->multiply(b->dev, plain, x, step, to, out_step, in, rows, tokens, reterr);
+        if (status)
             return status;
+        b->figures.library++;
         struct psc_k_elements k = {.a = PSC_CUDA_POINTER(const float, to), .b = PSC_CUDA_POINTER(const float, bias[i]),
                                    .out = PSC_CUDA_POINTER(float, to), .n = rows * tokens, .row = rows, .a_step = out_step,
                                    .out_step = out_step, .op = PSC_K_ADD};
@@ -112,7 +132,14 @@ static enum psc_status multiply_many(struct psc_backend *b, const struct psc_cal
             status = PSC_CUDA_RUN(b, elements, shape, 1, 0, &k, reterr);
         b->temp.used = used < b->temp.used ? used : b->temp.used;
     }
-    return status;
+    return status || out == final ? status : b->rt->copy(b->dev, final, out, out_bytes, reterr);
+}
+
+/* Whether the library is asked. All rows of the output are its own then: out_step is their number. */
+static bool is_many(struct psc_backend *b, const struct parts *p, uint64_t in, uint64_t step, uint64_t out_step, uint64_t tokens)
+{
+    return tokens >= PSC_CUDA_GEMM_TOKENS && out_step == p->end[2] && in <= INT32_MAX && step <= INT32_MAX && out_step <= INT32_MAX &&
+           tokens <= INT32_MAX && b->rt->multiplies(b->dev);
 }
 
 static enum psc_status product_kernels(struct psc_backend *b, const struct psc_call *call, const struct psc_bound_weight *w,
@@ -156,7 +183,7 @@ enum psc_status psc_cuda_multiply(struct psc_backend *b, const struct psc_call *
     const struct psc_wtype_info *info = psc_wtype_info(w->weight->type);
     struct parts p;
     struct psc_k_product acts = {0};
-    bool done = false, turned = call->faults & PSC_CALL_L20;
+    bool turned = call->faults & PSC_CALL_L20;
     enum psc_status status = PSC_OK;
     if (!parts_of(w, &p))
         return psc_cpu_refuse(call, reterr, PSC_ERR_TOO_BIG, "the weight is too big");
@@ -164,11 +191,10 @@ enum psc_status psc_cuda_multiply(struct psc_backend *b, const struct psc_call *
         return PSC_OK;
     if (info->quantised)
         status = quantise(b, x->at, x->shape[0], w->weight->in, tokens, info->block == 256 ? 8 : 1, &acts, reterr);
-    if (status == PSC_OK && b->rt->multiply && tokens >= PSC_CUDA_GEMM_TOKENS && !turned)
-        status = multiply_many(b, call, w, &p, x->at, x->shape[0], info->quantised ? &acts : NULL, bias, out, out_step, tokens,
-                               &done, reterr);
-    if (status || done)
+    if (status)
         return status;
+    if (!turned && is_many(b, &p, w->weight->in, x->shape[0], out_step, tokens))
+        return multiply_many(b, call, w, &p, x->at, x->shape[0], info->quantised ? &acts : NULL, bias, out, out_step, tokens, reterr);
     return product_kernels(b, call, w, &p, x->at, x->shape[0], info->quantised ? &acts : NULL, bias, out, out_step, tokens, reterr);
 }
 

@@ -207,6 +207,15 @@ enum psc_status psc_cuda_vector(struct psc_backend *b, const struct psc_bound_we
     return status ? status : PSC_CUDA_RUN(b, decode, shape, 1, 0, &k, reterr);
 }
 
+/* A block a row. */
+static enum psc_status row_blocks(const struct psc_call *call, uint64_t rows, struct psc_cuda_shape *ret, struct psc_error *reterr)
+{
+    if (rows > GRID_MAX)
+        return psc_cpu_refuse(call, reterr, PSC_ERR_TOO_BIG, "%" PRIu64 " rows are too many for one launch", rows);
+    *ret = (struct psc_cuda_shape){(uint32_t)rows, 1, PSC_CUDA_THREADS};
+    return PSC_OK;
+}
+
 static enum psc_status op_elements(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr)
 {
     uint64_t n = psc_cpu_elements(&call->out);
@@ -234,9 +243,7 @@ static enum psc_status op_softmax(struct psc_backend *b, const struct psc_call *
     enum psc_status status;
     if (call->params->dim == 0) {
         struct psc_k_softmax k = {x, out, d[0], normalise};
-        uint64_t rows = psc_cpu_rows(&call->out);
-        status = psc_cuda_blocks(call, rows, &shape, reterr); /* more rows than this are refused, too */
-        shape.bx = (uint32_t)rows;
+        status = row_blocks(call, psc_cpu_rows(&call->out), &shape, reterr);
         return status ? status : PSC_CUDA_RUN(b, softmax, shape, 1, call->faults, &k, reterr);
     }
     struct psc_k_columns k = {x, out, d[0], d[1], psc_cpu_elements(&call->out) / (d[0] * d[1]), normalise};
@@ -259,13 +266,12 @@ static enum psc_status op_norm(struct psc_backend *b, const struct psc_call *cal
     if (status == PSC_OK)
         status = psc_cuda_vector(b, &call->norm_bias, &bias, reterr);
     if (status == PSC_OK)
-        status = psc_cuda_blocks(call, rows, &shape, reterr);
+        status = row_blocks(call, rows, &shape, reterr);
     if (status)
         return status;
     struct psc_k_norm k = {.x = PSC_CUDA_POINTER(const float, call->in[0].at), .weight = PSC_CUDA_POINTER(const float, weight),
                            .bias = PSC_CUDA_POINTER(const float, bias), .out = PSC_CUDA_POINTER(float, call->out.at), .n = n,
                            .eps = call->params->eps};
-    shape.bx = (uint32_t)rows;
     if (!leaves_unwritten(call))
         return PSC_CUDA_RUN(b, norm, shape, 1, call->faults, &k, reterr);
     psc_address between = 0;

@@ -88,9 +88,7 @@ static void close_dev(struct psc_cuda_dev *d)
         d->blas.destroy(d->handle);
     if (d->workspace)
         cudaFree(d->workspace);
-    if (d->blas.library)
-        dlclose(d->blas.library);
-    if (d->stream)
+    if (d->stream) /* the library stays: what it has registered at exit would be gone with it */
         cudaStreamDestroy(d->stream);
     psc_free(d->graphs);
     psc_free(d->idle);
@@ -238,22 +236,23 @@ static void find_blas(struct psc_cuda_dev *d)
     }
 }
 
-static enum psc_status multiply(struct psc_cuda_dev *d, psc_address w, psc_address x, uint64_t x_step, psc_address out,
-                                uint64_t out_step, uint64_t in, uint64_t rows, uint64_t tokens, bool *ret_done, struct psc_error *reterr)
+static bool multiplies(struct psc_cuda_dev *d)
 {
-    const float one = 1, none = 0;
     if (!d->asked)
         find_blas(d); /* the warm runs before a window come here first */
-    *ret_done = false;
-    if (!d->handle || in > INT32_MAX || rows > INT32_MAX || tokens > INT32_MAX || x_step > INT32_MAX || out_step > INT32_MAX)
-        return PSC_OK;
+    return d->handle != NULL;
+}
+
+static enum psc_status multiply(struct psc_cuda_dev *d, psc_address w, psc_address x, uint64_t x_step, psc_address out,
+                                uint64_t out_step, uint64_t in, uint64_t rows, uint64_t tokens, struct psc_error *reterr)
+{
+    const float one = 1, none = 0;
     /* Rows that lie one behind the other are columns to cuBLAS: out (rows x tokens) = w transposed times x. */
     int error = d->blas.sgemm(d->handle, 1, 0, (int)rows, (int)tokens, (int)in, &one, (const float *)(uintptr_t)w, (int)in,
                               (const float *)(uintptr_t)x, (int)x_step, &none, (float *)(uintptr_t)out, (int)out_step);
     if (error)
         return psc_fail(reterr, PSC_ERR_RUN, "cuBLAS, a product of %" PRIu64 " x %" PRIu64 " and %" PRIu64 " tokens: status %d", rows,
                         in, tokens, error);
-    *ret_done = true;
     return PSC_OK;
 }
 
@@ -353,6 +352,6 @@ static void drop(struct psc_cuda_dev *d, uint64_t recording)
 const struct psc_cuda_rt psc_cuda_rt_device = {
     .is_host = false, .segment_bytes = 2u << 20, .capture_bytes = 128u << 20, .unavailable = unavailable, .open = open_dev,
     .close = close_dev, .memory = memory, .alloc = alloc, .release = release, .pin = pin, .unpin = unpin, .upload = upload,
-    .download = download, .copy = copy, .run = run, .multiply = multiply, .peek = peek, .mark = mark, .reached = reached,
+    .download = download, .copy = copy, .run = run, .multiplies = multiplies, .multiply = multiply, .peek = peek, .mark = mark, .reached = reached,
     .forget = forget, .begin = begin, .end = end, .abort = abort_window, .play = play, .drop = drop,
 };

@@ -8,7 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum kind { UPLOAD, DOWNLOAD, COPY, RUN };
+enum kind { UPLOAD, DOWNLOAD, COPY, RUN, MULTIPLY };
+struct product { /* what a library would be asked for */
+    psc_address w, x, out;
+    uint64_t x_step, out_step, in, rows, tokens;
+};
 struct command {
     enum kind kind;
     enum psc_cuda_kernel kernel;
@@ -33,7 +37,7 @@ struct psc_cuda_dev {
     struct list queue;
     uint64_t done, queued;         /* commands that have run; that were ever queued */
     struct list window;            /* of the recording under way */
-    bool recording, stuck, hang, backwards;
+    bool recording, stuck, hang, backwards, library;
     uint64_t strays;
     struct recording *recordings;  /* owned; id is the index + 1 */
     size_t recording_n, recording_cap;
@@ -88,14 +92,18 @@ static enum psc_query memory(struct psc_cuda_dev *d, uint64_t *ret_free, uint64_
     return PSC_QUERY_REPORTED;
 }
 
+/* As a device's allocator aligns; the word before a block says where the host's begins. */
+#define ALIGNED 256u
 static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
 {
-    psc_address at = 0;
+    psc_address base = 0;
     outside(d);
     if (d->limit && (d->held > d->limit || bytes > d->limit - d->held))
         return 0;
-    if (psc_host_memory_alloc(&d->memory, bytes, &at, NULL))
+    if (bytes > UINT64_MAX - 2 * ALIGNED || psc_host_memory_alloc(&d->memory, bytes + 2 * ALIGNED, &base, NULL))
         return 0;
+    psc_address at = (base + 2 * ALIGNED - 1) / ALIGNED * ALIGNED;
+    memcpy(psc_host_pointer(at - sizeof base), &base, sizeof base);
     d->held += bytes;
     psc_host_fill(at, 0, bytes); /* as fresh memory of a device: not what another run left; peek() may see it */
     return at;
@@ -104,8 +112,10 @@ static psc_address alloc(struct psc_cuda_dev *d, uint64_t bytes)
 static void release(struct psc_cuda_dev *d, psc_address at, uint64_t bytes)
 {
     outside(d);
+    psc_address base;
+    memcpy(&base, psc_host_pointer(at - sizeof base), sizeof base);
     d->held -= bytes;
-    psc_host_memory_free(&d->memory, at);
+    psc_host_memory_free(&d->memory, base);
 }
 
 static void *pin(struct psc_cuda_dev *d, uint64_t bytes)
@@ -157,6 +167,21 @@ static enum psc_status run(struct psc_cuda_dev *d, enum psc_cuda_kernel kernel, 
     return push(d, &c, reterr);
 }
 
+static bool multiplies(struct psc_cuda_dev *d)
+{
+    return d->library;
+}
+
+static enum psc_status multiply(struct psc_cuda_dev *d, psc_address w, psc_address x, uint64_t x_step, psc_address out,
+                                uint64_t out_step, uint64_t in, uint64_t rows, uint64_t tokens, struct psc_error *reterr)
+{
+    const struct product p = {w, x, out, x_step, out_step, in, rows, tokens};
+    struct command c = {.kind = MULTIPLY};
+    d->strays += w % 256 || x % 256; /* of a library other bits may come then */
+    memcpy(c.args, &p, sizeof p);
+    return push(d, &c, reterr);
+}
+
 static enum psc_status peek(struct psc_cuda_dev *d, void *to, psc_address from, uint64_t n, struct psc_error *reterr)
 {
     (void)reterr;
@@ -166,6 +191,22 @@ static enum psc_status peek(struct psc_cuda_dev *d, void *to, psc_address from, 
 }
 
 /* ---- working it off ---------------------------------------------------------------------------- */
+
+/* Plain sums in the order of their terms: not the bits of our own kernels, nor of any library. */
+static void do_product(const struct command *c)
+{
+    struct product p;
+    memcpy(&p, c->args, sizeof p);
+    const float *w = psc_host_pointer(p.w), *x = psc_host_pointer(p.x);
+    float *out = psc_host_pointer(p.out);
+    for (uint64_t t = 0; t < p.tokens; t++)
+        for (uint64_t o = 0; o < p.rows; o++) {
+            float sum = 0;
+            for (uint64_t i = 0; i < p.in; i++)
+                sum += w[o * p.in + i] * x[t * p.x_step + i];
+            out[t * p.out_step + o] = sum;
+        }
+}
 
 static void do_command(struct psc_cuda_dev *d, const struct command *c)
 {
@@ -178,6 +219,9 @@ static void do_command(struct psc_cuda_dev *d, const struct command *c)
         break;
     case COPY:
         memmove(psc_host_pointer(c->to), psc_host_pointer(c->from), (size_t)c->n);
+        break;
+    case MULTIPLY:
+        do_product(c);
         break;
     case RUN:
         d->stuck = d->stuck || !psc_cuda_run_on_host(c->kernel, c->shape, c->lead, c->args, d->shared, d->backwards);
@@ -286,6 +330,11 @@ uint64_t psc_cuda_dev_strays(const struct psc_cuda_dev *d)
     return d->strays;
 }
 
+void psc_cuda_dev_library(struct psc_cuda_dev *d, bool library)
+{
+    d->library = library;
+}
+
 void psc_cuda_dev_limit(struct psc_cuda_dev *d, uint64_t bytes)
 {
     d->limit = bytes;
@@ -299,6 +348,6 @@ void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang)
 const struct psc_cuda_rt psc_cuda_rt_host = {
     .is_host = true, .segment_bytes = 65536, .capture_bytes = 1u << 20, .unavailable = unavailable, .open = open_dev,
     .close = close_dev, .memory = memory, .alloc = alloc, .release = release, .pin = pin, .unpin = unpin, .upload = upload,
-    .download = download, .copy = copy, .run = run, .peek = peek, .mark = mark, .reached = reached,
+    .download = download, .copy = copy, .run = run, .multiplies = multiplies, .multiply = multiply, .peek = peek, .mark = mark, .reached = reached,
     .forget = forget, .begin = begin, .end = end, .abort = abort_window, .play = play, .drop = drop,
 };

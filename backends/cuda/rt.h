@@ -37,10 +37,11 @@ struct psc_cuda_rt {
     enum psc_status (*copy)(struct psc_cuda_dev *d, psc_address to, psc_address from, uint64_t n, struct psc_error *reterr);
     enum psc_status (*run)(struct psc_cuda_dev *d, enum psc_cuda_kernel kernel, struct psc_cuda_shape shape,
                            struct psc_lead lead, const void *args, uint64_t args_n, struct psc_error *reterr);
-    /* out[t][o] = sum of w[o][i] x[t][i], all floats, strides in floats. NULL, or *ret_done false: not here. */
+    /* A library multiplies here; asked before the first window, for it may have to be found and made ready. */
+    bool (*multiplies)(struct psc_cuda_dev *d);
+    /* out[t][o] = sum of w[o][i] x[t][i], all floats, strides in floats; each at most INT32_MAX; w and x aligned to 256. */
     enum psc_status (*multiply)(struct psc_cuda_dev *d, psc_address w, psc_address x, uint64_t x_step, psc_address out,
-                                uint64_t out_step, uint64_t in, uint64_t rows, uint64_t tokens, bool *ret_done,
-                                struct psc_error *reterr);
+                                uint64_t out_step, uint64_t in, uint64_t rows, uint64_t tokens, struct psc_error *reterr);
     /* As the bytes are now, past the queue (fault l6, l31). */
     enum psc_status (*peek)(struct psc_cuda_dev *d, void *to, psc_address from, uint64_t n, struct psc_error *reterr);
 
@@ -61,7 +62,7 @@ extern const struct psc_cuda_rt psc_cuda_rt_device; /* only where the backend is
 /* kernels-host.c: all blocks of a launch, here and now. False when a block can never end: one of its threads has left
  * before a barrier at which the others wait (fault l25). shared: room for PSC_CUDA_SHARED_MAX bytes. backwards: blocks and
  * threads from the last to the first. */
-#define PSC_CUDA_SHARED_MAX 65536u
+#define PSC_CUDA_SHARED_MAX 49152u /* what a block has on every device without asking for more */
 bool psc_cuda_run_on_host(enum psc_cuda_kernel kernel, struct psc_cuda_shape shape, struct psc_lead lead, const void *args,
                           void *shared, bool backwards);
 /* kernels.cu: queues a launch on a stream (cudaStream_t); returns a cudaError_t. */

@@ -16,13 +16,14 @@ struct psc_cuda_figures {
     uint64_t generation;     /* allocations of the pool, reuse counted */
     uint64_t device_bytes;   /* held now */
     uint64_t recordings, replays, windows_spoilt;
+    uint64_t library;        /* products that a library was asked for */
     uint64_t staged;         /* copies to another backend */
     uint64_t most_in_flight;
     uint64_t drains;         /* times results of probes were fetched */
     uint64_t fallbacks;      /* of those: because pinned memory had come to its ceiling */
     uint64_t waits;          /* times the host waited for the queue */
-    uint64_t strays;         /* cuda-shim: what was asked of the runtime inside a window and is no command of the queue: a bug,
-                                or fault l31 */
+    uint64_t strays;         /* cuda-shim: what was asked of the runtime inside a window and is no command of the queue, or of a
+                                library at addresses that are not aligned: a bug, or fault l31 */
 };
 void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret);
 
@@ -30,6 +31,9 @@ void psc_cuda_figures(const struct psc_backend *b, struct psc_cuda_figures *ret)
 void psc_cuda_hang(struct psc_backend *b, bool hang);
 struct psc_cuda_dev;
 void psc_cuda_dev_hang(struct psc_cuda_dev *d, bool hang);
+/* cuda-shim only, for tests: many tokens are multiplied by something that stands for a device's library. */
+void psc_cuda_library(struct psc_backend *b, bool library);
+void psc_cuda_dev_library(struct psc_cuda_dev *d, bool library);
 /* Memory that the device has in all: config.device_bytes of a shim. Less than it holds: no more is to be had. 0: no limit. */
 void psc_cuda_limit(struct psc_backend *b, uint64_t bytes);
 void psc_cuda_dev_limit(struct psc_cuda_dev *d, uint64_t bytes);

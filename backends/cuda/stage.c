@@ -171,6 +171,12 @@ void psc_cuda_look(struct psc_backend *b)
     b->figures.drains += b->look_n > 0;
     for (size_t i = 0; i < b->look_n; i++)
         answer(&b->looks[i].probe, b->looks[i].pinned, b->looks[i].chunks);
+    psc_cuda_forget_looks(b);
+}
+
+/* Pinned memory may be written to still: whatever is put there later comes later in the queue. */
+void psc_cuda_forget_looks(struct psc_backend *b)
+{
     b->look_n = 0;
     for (size_t i = 0; i < b->pinned_n; i++)
         b->pinned[i].used = 0;

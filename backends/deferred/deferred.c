@@ -282,11 +282,21 @@ static enum psc_status wait_for_all(struct psc_backend *b, const char *what, str
     return PSC_OK;
 }
 
+/* Nobody waits for their answers any more. */
+static void forget_probes(struct psc_backend *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->commands[i].kind == PROBE)
+            b->commands[i] = (struct command){.kind = MOVE};
+}
+
 static enum psc_status synchronise(struct psc_backend *b, struct psc_error *reterr)
 {
     enum psc_status status = submit(b, reterr);
     if (status == PSC_OK)
         status = wait_for_all(b, "the device", reterr);
+    if (status)
+        forget_probes(b);
     psc_cpu_scratch_forget(&b->exec.scratch);
     return status;
 }

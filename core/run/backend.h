@@ -86,7 +86,7 @@ static inline bool psc_call_takes_early(const struct psc_call *call, uint32_t k)
 }
 
 /* Something looked at without disturbing the run: takes effect in the order of the queue, like a kernel. The result
- * is there after the next synchronise. */
+ * is there after the next synchronise; when that fails it never comes, and `ret` may go. */
 enum psc_probe_kind { PSC_PROBE_HASH, PSC_PROBE_STATS, PSC_PROBE_COPY };
 #define PSC_PROBE_SAMPLES 64
 struct psc_probe_stats { /* as minfer-formats.md 1.4: sequential f64 sums, min and max ignore NaN, i32 by bit pattern */

@@ -307,10 +307,10 @@ static void abandon(struct run *r)
         r->window->api->capture_abort(r->window->backend);
         r->s->capture_off = true;
     }
-    psc_replay_drop(r->s, r->mapped);
     (void)!psc_copy_drain(&r->copying, NULL);
     if (!r->s->unsettled) /* a wait that has just come to its bound is not begun again */
         (void)!psc_schedule_synchronise(r->s, NULL);
+    psc_replay_drop(r->s, r->mapped); /* none is on its way now */
 }
 
 static enum psc_status run_all(struct run *r, struct psc_error *reterr)
