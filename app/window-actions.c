@@ -350,15 +350,29 @@ static void plan_options(PscWindow *self)
     psc_context_bar_open_plan(PSC_CONTEXT_BAR(self->context));
 }
 
+static gboolean has_focus(PscWindow *self, GtkWidget *pane)
+{
+    GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(self));
+    return focus && (focus == pane || gtk_widget_is_ancestor(focus, pane));
+}
+
+/* The focus must not be lost with what goes. */
+static void show_or_hide(PscWindow *self, GtkWidget *pane)
+{
+    if (has_focus(self, pane))
+        focus_map(self);
+    gtk_widget_set_visible(pane, !gtk_widget_get_visible(pane));
+}
+
 static void lists(PscWindow *self)
 {
     self->lists_hidden_by_width = FALSE;
-    gtk_widget_set_visible(self->lists, !gtk_widget_get_visible(self->lists));
+    show_or_hide(self, self->lists);
 }
 
 static void inspector(PscWindow *self)
 {
-    gtk_widget_set_visible(self->inspector, !gtk_widget_get_visible(self->inspector));
+    show_or_hide(self, self->inspector);
 }
 
 static void drawer(PscWindow *self)
@@ -366,23 +380,24 @@ static void drawer(PscWindow *self)
     psc_drawer_toggle(PSC_DRAWER(self->drawer));
 }
 
+enum { PANES = 9 };
+
 static GtkWidget *pane_at(PscWindow *self, int i)
 {
-    GtkWidget *panes[] = {psc_window_centre(self), self->inspector, self->drawer, self->context, self->lists};
+    GtkWidget *panes[PANES] = {psc_window_centre(self), self->inspector, self->drawer, self->contest, self->pair,
+                               gtk_window_get_titlebar(GTK_WINDOW(self)), self->context, self->banner, self->lists};
     return panes[i];
 }
 
 static void move_pane(PscWindow *self, int by)
 {
-    enum { PANES = 5 };
-    GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(self));
     int at = 0;
     for (int i = 0; i < PANES; i++)
-        if (focus && (focus == pane_at(self, i) || gtk_widget_is_ancestor(focus, pane_at(self, i))))
+        if (has_focus(self, pane_at(self, i)))
             at = i;
     for (int i = 1; i <= PANES; i++) {
         GtkWidget *pane = pane_at(self, (at + by * i + PANES * PANES) % PANES);
-        if (gtk_widget_get_visible(pane) && (gtk_widget_grab_focus(pane) || gtk_widget_child_focus(pane, GTK_DIR_TAB_FORWARD)))
+        if (gtk_widget_get_mapped(pane) && (gtk_widget_grab_focus(pane) || gtk_widget_child_focus(pane, GTK_DIR_TAB_FORWARD)))
             return;
     }
 }
@@ -401,6 +416,10 @@ static void clear(PscWindow *self)
 {
     if (self->page != PSC_PAGE_TIMELINE) {
         psc_window_show_timeline(self);
+        return;
+    }
+    if (gtk_window_get_focus(GTK_WINDOW(self)) && !has_focus(self, psc_window_centre(self))) {
+        focus_map(self);
         return;
     }
     psc_workspace_select_nothing(self->ws);
@@ -567,8 +586,10 @@ static void plan_expression_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED
 
 static void drawer_tab_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *value)
 {
-    psc_window_show_timeline(PSC_WINDOW(widget));
-    psc_drawer_show_tab(PSC_DRAWER(PSC_WINDOW(widget)->drawer), g_variant_get_string(value, NULL));
+    PscWindow *self = PSC_WINDOW(widget);
+    psc_window_show_timeline(self);
+    if (!psc_drawer_show_tab(PSC_DRAWER(self->drawer), g_variant_get_string(value, NULL)))
+        psc_window_set_status(self, psc_workspace_no_story_choice(self->ws)); /* only of differences there may be none to list */
 }
 
 static void mode_cb(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *value)

@@ -584,6 +584,7 @@ static void psc_window_init(PscWindow *self)
     gtk_box_append(GTK_BOX(box), status_new(self));
     gtk_window_set_child(GTK_WINDOW(self), box);
     psc_keys_attach(box);
+    psc_keys_attach(gtk_window_get_titlebar(GTK_WINDOW(self)));
     psc_window_fill_examples(self, examples, lessons);
     g_object_unref(examples);
     g_object_unref(lessons);

@@ -110,8 +110,18 @@ static void set_height(PscDrawer *self, int height)
     gtk_widget_set_size_request(self->stack, -1, MIN(height, self->low ? HEIGHT_LOW : HEIGHT));
 }
 
+/* The focus must not be lost with what goes. */
+static void rescue_focus(PscDrawer *self)
+{
+    GtkWidget *focus = gtk_root_get_focus(gtk_widget_get_root(GTK_WIDGET(self)));
+    if (focus && gtk_widget_is_ancestor(focus, self->stack))
+        gtk_widget_grab_focus(self->buttons[visible_tab(self)]);
+}
+
 static void set_open(PscDrawer *self, gboolean open)
 {
+    if (!open)
+        rescue_focus(self);
     gtk_revealer_set_reveal_child(GTK_REVEALER(self->revealer), open);
     gtk_widget_set_visible(self->revealer, open);
     update_buttons(self);
@@ -129,11 +139,26 @@ void psc_drawer_toggle(PscDrawer *self)
     set_open(self, !psc_drawer_is_open(self));
 }
 
-void psc_drawer_show_tab(PscDrawer *self, const char *name)
+static void show_tab(PscDrawer *self, guint i)
 {
     set_height(self, HEIGHT);
-    gtk_stack_set_visible_child_name(GTK_STACK(self->stack), name);
+    gtk_stack_set_visible_child_name(GTK_STACK(self->stack), tabs[i].name);
     set_open(self, TRUE);
+}
+
+gboolean psc_drawer_show_tab(PscDrawer *self, const char *name)
+{
+    guint i = 0;
+    while (i < G_N_ELEMENTS(tabs) && !g_str_equal(tabs[i].name, name))
+        i++;
+    if (i == G_N_ELEMENTS(tabs) || (tabs[i].useful && !tabs[i].useful(self->ws)))
+        return FALSE;
+    show_tab(self, i);
+    if (psc_table_n(PSC_TABLE(self->tables[i])))
+        psc_table_focus(PSC_TABLE(self->tables[i]));
+    else
+        gtk_widget_grab_focus(self->buttons[i]);
+    return TRUE;
 }
 
 void psc_drawer_offer_problems(PscDrawer *self)
@@ -161,7 +186,7 @@ static void button_cb(GtkToggleButton *button, PscDrawer *self)
             if (psc_drawer_is_open(self) && visible_tab(self) == i)
                 set_open(self, FALSE);
             else
-                psc_drawer_show_tab(self, tabs[i].name);
+                show_tab(self, i);
             return;
         }
 }

@@ -10,8 +10,9 @@
 G_DECLARE_FINAL_TYPE(PscDrawer, psc_drawer, PSC, DRAWER, GtkBox)
 
 GtkWidget *psc_drawer_new(PscWorkspace *ws);
-/* "problems", "differences", "records", "accesses", "free" or "log"; opens the drawer. */
-void psc_drawer_show_tab(PscDrawer *self, const char *name);
+/* "problems", "differences", "records", "accesses", "kv", "free" or "log"; opens the drawer, whose rows take the keys. FALSE:
+   this document has no such tab. */
+gboolean psc_drawer_show_tab(PscDrawer *self, const char *name);
 void psc_drawer_toggle(PscDrawer *self);
 gboolean psc_drawer_is_open(PscDrawer *self);
 /* Opens the list of problems as low as its rows allow: for a drawer that nobody asked for, over a map that is to be seen. */

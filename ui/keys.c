@@ -30,7 +30,6 @@ const PscKey psc_keys[] = {
     {"Selected bytes", "Explain the selection, and copy the words", "win.explain", {"e"}, FALSE},
     {"Problems", "Next problem", "win.next-problem", {"x"}, FALSE},
     {"Problems", "Previous problem", "win.previous-problem", {"<Shift>x"}, FALSE},
-    {"Problems", "List of problems", "win.drawer-tab::problems", {"<Control><Shift>m"}, TRUE},
     {"Map", "Zoom in", "win.zoom-in", {"w", "plus", "<Control>plus", "<Control>equal"}, FALSE},
     {"Map", "Zoom out", "win.zoom-out", {"s", "minus", "<Control>minus"}, FALSE},
     {"Map", "Pan left", "win.pan-left", {"a"}, FALSE},
@@ -52,8 +51,22 @@ const PscKey psc_keys[] = {
     {"KV view (with the focus)", "First and last written row", "win.kv-keys", {"Home", "End"}, FALSE},
     {"KV view (with the focus)", "To the op that writes the cell", "win.kv-keys", {"Return"}, FALSE},
     {"KV view (with the focus)", "K and V, K alone, V alone", "win.kv-halves", {"v"}, FALSE},
-    {"Inside (with the focus)", "Scroll", "win.panel-keys", {"Up", "Down"}, FALSE},
+    {"Inside (with the focus)", "Scroll by a line", "win.panel-keys", {"Up", "Down"}, FALSE},
+    {"Inside (with the focus)", "Scroll by a page", "win.panel-keys", {"Page_Up", "Page_Down"}, FALSE},
     {"Inside (with the focus)", "Plan as that row of the generations does: 1 to 5", "win.panel-keys", {"1", "5"}, FALSE},
+    {"Lists and tables (with the focus)", "Row above, row below: selects it", "win.table-keys", {"Up", "Down"}, FALSE},
+    {"Lists and tables (with the focus)", "Cursor to the op or buffer; compare: use the planner", "win.table-keys", {"Return"}, FALSE},
+    {"Lists and tables (with the focus)", "Sort by the first, the second ... column; again: turn round", "win.table-keys",
+     {"<Alt>1", "<Alt>2"}, FALSE},
+    {"Lists and tables (with the focus)", "From the filter to the first row", "win.table-keys", {"Return"}, FALSE},
+    {"Drawer", "Problems", "win.drawer-tab::problems", {"<Control>1", "<Control><Shift>m"}, TRUE},
+    {"Drawer", "Differences between plan and record", "win.drawer-tab::differences", {"<Control>2"}, TRUE},
+    {"Drawer", "Recorded values", "win.drawer-tab::records", {"<Control>3"}, TRUE},
+    {"Drawer", "Accesses of the selected buffer", "win.drawer-tab::accesses", {"<Control>4"}, TRUE},
+    {"Drawer", "KV rows of the step", "win.drawer-tab::kv", {"<Control>5"}, TRUE},
+    {"Drawer", "Free list", "win.drawer-tab::free", {"<Control>6"}, TRUE},
+    {"Drawer", "Log of the planner", "win.drawer-tab::log", {"<Control>7"}, TRUE},
+    {"Drawer", "Open or close it", "win.drawer", {"<Control>j"}, TRUE},
     {"Window", "Open a file", "win.open", {"<Control>o"}, TRUE},
     {"Window", "Type an expression", "win.type-expression", {"<Control>l"}, TRUE},
     {"Window", "Run a model or a graph", "win.run", {"<Control>r"}, TRUE},
@@ -61,15 +74,18 @@ const PscKey psc_keys[] = {
     {"Window", "Save a picture", "win.export-picture", {"<Control>e"}, TRUE},
     {"Window", "Save the plan", "win.export-plan", {"<Control><Shift>e"}, TRUE},
     {"Window", "Find in ops and buffers", "win.find", {"<Control>f"}, TRUE},
+    {"Window", "Find in ops and buffers (map)", "win.find", {"slash"}, FALSE},
     {"Window", "Plan options", "win.plan-options", {"<Control>p"}, TRUE},
     {"Window", "Compare planners, and back", "win.compare", {"<Control><Shift>p"}, TRUE},
     {"Window", "Side by side with the picked planner, else another file", "win.diff-planner", {"<Control>d"}, TRUE},
     {"Window", "Show or hide the lists", "win.lists", {"F9"}, TRUE},
     {"Window", "Show or hide the inspector", "win.inspector", {"<Control>F9"}, TRUE},
-    {"Window", "Open or close the drawer", "win.drawer", {"<Control>j"}, TRUE},
+    {"Window", "Back to the map; there: clear the selection, undim", "win.clear", {"Escape"}, FALSE},
     {"Window", "Next pane", "win.next-pane", {"F6"}, TRUE},
     {"Window", "Previous pane", "win.previous-pane", {"<Shift>F6"}, TRUE},
-    {"Window", "Clear the selection; undim", "win.clear", {"Escape"}, FALSE},
+    {"Window", "Next control, previous control", "win.focus-keys", {"Tab", "<Shift>Tab"}, FALSE},
+    {"Window", "Choose the border of a pane; arrows move it", "win.paned-keys", {"F8"}, FALSE},
+    {"Window", "Main menu", "win.menu-keys", {"F10"}, FALSE},
     {"Window", "Full screen", "win.full-screen", {"F11"}, TRUE},
     {"Window", "Keyboard shortcuts", "win.shortcuts", {"<Control>question", "F1"}, TRUE},
     {"Window", "Close the document", "win.close-document", {"<Control>w"}, TRUE},
@@ -110,41 +126,4 @@ void psc_keys_attach(GtkWidget *widget)
         g_clear_pointer(&target, g_variant_unref);
     }
     gtk_widget_add_controller(widget, controller);
-}
-
-/* Sections and groups of this window take their parts only from a builder: so one is written for it. */
-static char *window_xml(void)
-{
-    GString *xml = g_string_new("<interface><object class='GtkShortcutsWindow' id='window'><property name='modal'>1"
-                                "</property><child><object class='GtkShortcutsSection'><property name='section-name'>"
-                                "planscope</property><property name='max-height'>17</property>");
-    for (const PscKey *key = psc_keys; key->group; key++) {
-        gboolean first = key == psc_keys || !g_str_equal(key[-1].group, key->group);
-        gboolean last = !key[1].group || !g_str_equal(key[1].group, key->group);
-        char *accels = g_strjoinv(" ", (char **)key->accels);
-        char *text = g_markup_printf_escaped("<child><object class='GtkShortcutsShortcut'><property name='title'>%s"
-                                             "</property><property name='accelerator'>%s</property></object></child>",
-                                             key->words, accels);
-        if (first)
-            g_string_append_printf(xml, "<child><object class='GtkShortcutsGroup'><property name='title'>%s</property>",
-                                   key->group);
-        g_string_append(xml, text);
-        if (last)
-            g_string_append(xml, "</object></child>");
-        g_free(text);
-        g_free(accels);
-    }
-    g_string_append(xml, "</object></child></object></interface>");
-    return g_string_free(xml, FALSE);
-}
-
-GtkWidget *psc_keys_window_new(GtkWindow *parent)
-{
-    char *xml = window_xml();
-    GtkBuilder *builder = gtk_builder_new_from_string(xml, -1);
-    GtkWidget *window = GTK_WIDGET(gtk_builder_get_object(builder, "window"));
-    gtk_window_set_transient_for(GTK_WINDOW(window), parent);
-    g_object_unref(builder);
-    g_free(xml);
-    return window;
 }

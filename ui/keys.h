@@ -23,7 +23,7 @@ extern const PscKey psc_keys[]; /* ends with group NULL */
 void psc_keys_install(GtkApplication *application);
 /* Adds the others to a widget: they act after its children had their chance. */
 void psc_keys_attach(GtkWidget *widget);
-/* The window that lists them; shown by the caller. */
+/* The window that lists them, with a filter; shown by the caller. keys-window.c */
 GtkWidget *psc_keys_window_new(GtkWindow *parent);
 
 #endif

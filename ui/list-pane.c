@@ -86,7 +86,7 @@ static void stop_cb(PscListPane *self)
 
 static void enter_cb(PscListPane *self)
 {
-    gtk_widget_child_focus(self->stack, GTK_DIR_TAB_FORWARD);
+    psc_table_enter(PSC_TABLE(self->tables[visible_list(self)]));
 }
 
 static void show_what_there_is(PscListPane *self)

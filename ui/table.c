@@ -95,6 +95,8 @@ struct _PscTable {
     GtkWidget *scroller, *view;
     GtkColumnViewColumn *columns[COLUMNS_MOST]; /* of the kind; shown[i]: it stands in the view */
     gboolean shown[COLUMNS_MOST];
+    GtkColumnViewColumn *sorted; /* last by key, compared only; downwards: largest first */
+    gboolean downwards;
     PscFilter *filter;
     GPtrArray *cells; /* bound GtkListItem, borrowed */
     PscRow *probe[2]; /* lets the view's sorter compare two rows without making an object for each */
@@ -255,6 +257,23 @@ static guint place_of(PscTable *self, uint32_t row)
     return GTK_INVALID_LIST_POSITION;
 }
 
+/* Where the rows have the focus, it goes along with the selection: the next arrow key counts from there. */
+static void focus_place(PscTable *self, guint place)
+{
+    GtkWidget *focus = gtk_root_get_focus(gtk_widget_get_root(GTK_WIDGET(self)));
+    if (!focus || !gtk_widget_is_ancestor(focus, self->view))
+        return;
+    for (guint i = 0; i < self->cells->len; i++) {
+        GtkListItem *item = g_ptr_array_index(self->cells, i);
+        GtkWidget *cell = gtk_list_item_get_child(item), *at = cell ? gtk_widget_get_parent(cell) : NULL;
+        GtkWidget *row = at ? gtk_widget_get_parent(at) : NULL;
+        if (row && gtk_list_item_get_position(item) == place) {
+            gtk_widget_grab_focus(row);
+            return;
+        }
+    }
+}
+
 /* A list can only scroll to a row when it has its size: not before the frame after the one that shows it. */
 static gboolean scroll_cb(GtkWidget *view, GdkFrameClock *clock G_GNUC_UNUSED, gpointer data)
 {
@@ -268,6 +287,7 @@ static gboolean scroll_cb(GtkWidget *view, GdkFrameClock *clock G_GNUC_UNUSED, g
     for (GtkWidget *child = gtk_widget_get_first_child(view); child; child = gtk_widget_get_next_sibling(child))
         if (GTK_IS_LIST_VIEW(child))
             gtk_widget_activate_action(child, "list.scroll-to-item", "u", place);
+    focus_place(self, place);
     return G_SOURCE_REMOVE;
 }
 
@@ -298,6 +318,13 @@ void psc_table_focus(PscTable *self)
     for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
         if (GTK_IS_LIST_VIEW(child))
             gtk_widget_grab_focus(child);
+}
+
+void psc_table_enter(PscTable *self)
+{
+    psc_table_focus(self);
+    if (self->rows->n && gtk_single_selection_get_selected(self->selection) == GTK_INVALID_LIST_POSITION)
+        gtk_single_selection_set_selected(self->selection, 0);
 }
 
 guint psc_table_n(PscTable *self)
@@ -369,6 +396,25 @@ static void psc_table_size_allocate(GtkWidget *widget, int width, int height, in
     gtk_widget_size_allocate(self->scroller, &(GtkAllocation){0, 0, width, height}, baseline);
 }
 
+/* ---- sorting by key ------------------------------------------------------------------------ */
+
+/* Heads of columns take no focus: Alt with 1 .. 9 sorts by the first .. ninth of those that are shown. */
+static gboolean key_cb(GtkEventControllerKey *keys G_GNUC_UNUSED, guint key, guint code G_GNUC_UNUSED, GdkModifierType state,
+                       PscTable *self)
+{
+    guint at = key >= GDK_KEY_1 && key <= GDK_KEY_9 ? key - GDK_KEY_1 : G_MAXUINT;
+    GtkColumnViewColumn *column = NULL;
+    if ((state & (GDK_ALT_MASK | GDK_CONTROL_MASK | GDK_SHIFT_MASK)) == GDK_ALT_MASK && at != G_MAXUINT)
+        column = g_list_model_get_item(gtk_column_view_get_columns(GTK_COLUMN_VIEW(self->view)), at);
+    if (!column)
+        return FALSE;
+    self->downwards = column == self->sorted && !self->downwards;
+    self->sorted = column;
+    gtk_column_view_sort_by_column(GTK_COLUMN_VIEW(self->view), column, self->downwards ? GTK_SORT_DESCENDING : GTK_SORT_ASCENDING);
+    g_object_unref(column);
+    return TRUE;
+}
+
 static void psc_table_dispose(GObject *object)
 {
     PscTable *self = PSC_TABLE(object);
@@ -427,6 +473,9 @@ GtkWidget *psc_table_new(PscWorkspace *ws, const PscTableKind *kind)
     for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
         if (GTK_IS_LIST_VIEW(child))
             psc_ui_name(child, kind->label);
+    GtkEventController *keys = gtk_event_controller_key_new();
+    g_signal_connect(keys, "key-pressed", G_CALLBACK(key_cb), self);
+    gtk_widget_add_controller(self->view, keys);
     g_signal_connect_swapped(self->selection, "notify::selected", G_CALLBACK(selected_cb), self);
     g_signal_connect_swapped(self->view, "activate", G_CALLBACK(activate_cb), self);
     g_signal_connect_swapped(gtk_column_view_get_sorter(GTK_COLUMN_VIEW(self->view)), "changed",

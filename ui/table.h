@@ -7,7 +7,7 @@
  *     static const PscTableKind kind = {.label = "Ops", .columns = columns, .column_n = 2, .count = ops_n, ...};
  *
  * Rows are numbers 0 .. count - 1 of the workspace; an object exists only for rows on the screen, so a
- * million rows cost four bytes each. A click on a header sorts, a second one turns the order round.
+ * million rows cost four bytes each. A click on a header (Alt+1, Alt+2 ...) sorts, a second one turns the order round.
  * Selecting a row calls `select`, Enter or a double click `activate`; `selected` says which row the
  * workspace has selected. Text that its column cuts stands in the tooltip. psc_table_reload after the rows changed, psc_table_refresh after their contents.
  */
@@ -56,6 +56,7 @@ void psc_table_refresh(PscTable *self);
 void psc_table_show_selected(PscTable *self); /* and scrolls to it */
 void psc_table_set_filter(PscTable *self, const char *text);
 void psc_table_focus(PscTable *self);         /* its rows take the keys, the selected one first */
+void psc_table_enter(PscTable *self);         /* so, and the first row becomes the selected one when none is */
 guint psc_table_n(PscTable *self); /* rows shown */
 
 #endif

@@ -805,6 +805,76 @@ def cancelling_a_run_opens_what_was_recorded():
         w.at('Before the first op')
 
 
+def windows_sizes(w):
+    out = []
+    for number in windows(w):
+        told = subprocess.run(['xdotool', 'getwindowgeometry', '--shell', number], capture_output=True, text=True).stdout
+        out.append(tuple(int(dict(line.split('=') for line in told.split())[side]) for side in ('WIDTH', 'HEIGHT')))
+    return out
+
+
+def focused_is(w, name):
+    return wait(f'the focus on {name!r}', lambda: (lambda node: node is not None and node.name.startswith(name))(w.focused()))
+
+
+@suite.journey
+def f1_lists_the_keys_in_a_window_that_fits_and_finds_them():
+    with window(METAL, size=(1000, 640)) as w:
+        w.at('Before the first op')
+        w.keys('F1')
+        other = wait('the keys', lambda: [i for i in windows(w) if i != w.id])[0]
+        w.focus_window(other)
+        w.says('Go to: 124, 50%, 0x13400, b9, ffn_up')
+        expect('sizes inside 1000 x 640', all(x <= 1000 and y <= 640 for x, y in windows_sizes(w)), True)
+        w.type('ctrl+7')
+        w.says('Log of the planner')
+        w.silent('Zoom in')
+        w.keys('Escape')
+        w.says('Zoom in')
+        w.keys('Escape')
+        wait('the keys to go', lambda: windows(w) == [w.id])
+        w.focus_window(w.id)
+
+
+@suite.journey
+def every_pane_is_reached_and_left_by_keys_alone():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        focused_is(w, 'Memory timeline')
+        w.keys('ctrl+3', 'Down', 'Down')                 # a tab of the drawer: its rows take the keys
+        w.says('Not its own value. Holds #425 attn')     # #2 embed
+        records = w.get('tree table', 'Recorded values')
+        w.keys('alt+1', 'alt+1')                         # the other way round: after #2 stands #1
+        wait('the last rows', lambda: in_sight(w, records, '#2 embed') and not in_sight(w, records, '#0 token_ids'))
+        w.keys('Down')
+        w.says('#1 positions')
+        w.keys('Escape')                                 # back to the map, what is selected stays
+        focused_is(w, 'Memory timeline')
+        w.says('#1 positions')
+        w.keys('Escape')
+        w.says('Whole run')
+        w.keys('slash')
+        focused_is(w, 'Filter of the lists')
+        w.type('rope')
+        w.says('48 of 440 shown')
+        w.keys('Return')                                 # the first that matches
+        w.says('#7 rope q')
+        w.keys('Down')
+        w.says('#8 rope k')
+        w.keys('F9')                                     # the focus is not lost with the lists
+        focused_is(w, 'Memory timeline')
+        w.keys('F9', 'ctrl+6')
+        w.keys('ctrl+j')
+        focused_is(w, 'Free list')
+        w.tab_to('Main menu')                            # keys and Escape act from the header, too
+        w.keys('End')
+        w.at('#439 ')
+        w.keys('Escape')
+        focused_is(w, 'Memory timeline')
+        w.keys('ctrl+2')
+        wait('why there is no such tab', lambda: w.find('label', contains='No events of a run'))
+
+
 @suite.journey
 def an_empty_window_offers_examples_that_open_by_keyboard():
     with window() as w:
