@@ -52,32 +52,30 @@ static void add_peak(PscCard *card, const PscEntrant *e)
     psc_text_release(&text);
 }
 
-static void fill_card(PscContestPage *self)
+static void tell_of_picked(PscContestPage *self, PscCard *card)
 {
     guint own = psc_contest_own(self->contest), picked = psc_contest_picked(self->contest);
     const PscEntrant *from = psc_contest_at(self->contest, own), *to = psc_contest_at(self->contest, picked);
-    PscCard card;
     struct psc_text text = {0};
-    psc_card_begin(&card, self->ws, self->card);
     gtk_widget_set_sensitive(self->use, to && picked != own && to->done && to->able);
     gtk_widget_set_sensitive(self->diff, to && picked != own && to->done && to->able && from);
     char *label = to ? g_strdup_printf("Use %s for this document", to->name) : g_strdup("Use it for this document");
     gtk_button_set_label(GTK_BUTTON(self->use), label);
     g_free(label);
     if (!to) {
-        psc_card_title(&card, "No planner is picked", "choose a map or a row: what it changes, and why");
+        psc_card_title(card, "No planner is picked", "choose a map or a row: what it changes, and why");
         return;
     }
     char *title = from && from != to ? g_strdup_printf("%s \xe2\x86\x92 %s", from->name, to->name) : g_strdup(to->name);
-    psc_card_title(&card, title, from == to ? "the plan of this document" : "what changes, and why");
+    psc_card_title(card, title, from == to ? "the plan of this document" : "what changes, and why");
     g_free(title);
-    psc_card_section(&card, "BYTES RESERVED");
+    psc_card_section(card, "BYTES RESERVED");
     if (to->done && !to->able) {
-        psc_card_note(&card, to->contender.why, "note warn");
+        psc_card_note(card, to->contender.why, "note warn");
         return;
     }
     if (!to->done) {
-        psc_card_text(&card, "Being planned.", "dim");
+        psc_card_text(card, "Being planned.", "dim");
         return;
     }
     if (from && from != to && from->done && from->able) {
@@ -85,22 +83,30 @@ static void fill_card(PscContestPage *self)
         static struct psc_analysis kept; /* figures are enough for these words */
         a.analysis = b.analysis = &kept;
         psc_explain_cost_change(&text, &a, &b);
-        psc_card_text(&card, psc_text_str(&text), NULL);
+        psc_card_text(card, psc_text_str(&text), NULL);
         psc_text_clear(&text);
     }
     struct psc_contender own_words = to->contender;
     static struct psc_analysis able;
     own_words.analysis = &able;
     psc_explain_cost(&text, &own_words);
-    psc_card_text(&card, psc_text_str(&text), NULL);
+    psc_card_text(card, psc_text_str(&text), NULL);
     psc_text_release(&text);
-    psc_card_section(&card, "WHERE THE BYTES GO");
-    add_shares(&card, &to->contender.cost);
+    psc_card_section(card, "WHERE THE BYTES GO");
+    add_shares(card, &to->contender.cost);
     if (to->finding_n) {
-        psc_card_section(&card, "CHECK");
-        add_findings(&card, to);
+        psc_card_section(card, "CHECK");
+        add_findings(card, to);
     }
-    add_peak(&card, to);
+    add_peak(card, to);
+}
+
+static void fill_card(PscContestPage *self)
+{
+    PscCard card;
+    psc_card_begin(&card, self->ws, self->card);
+    tell_of_picked(self, &card);
+    psc_card_end(&card);
 }
 
 /* ---- maps ------------------------------------------------------------------------------------------------------- */

@@ -84,6 +84,7 @@ static void rebuild(PscInspector *self)
         else
             psc_card_of_run(&card);
     }
+    psc_card_end(&card);
     show_tenants(self);
 }
 

@@ -267,6 +267,8 @@ static void legend(PscCard *card)
                                                        "window read by the current op", "read, but nobody wrote it"};
     psc_card_section(card, "LEGEND");
     for (int i = 0; i < PSC_KV_SWATCH_N; i++) {
+        if (psc_card_keeps(card, words[i]))
+            continue;
         GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8), *area = gtk_drawing_area_new();
         gtk_widget_set_size_request(area, 24, 12);
         gtk_widget_set_valign(area, GTK_ALIGN_CENTER);

@@ -27,7 +27,9 @@ void psc_card_of_lesson(PscCard *card, const struct psc_phase *phase)
             psc_card_text(card, phase->lesson[i], NULL);
             continue;
         }
-        /* The answer is given when asked for. */
+        /* The answer is given when asked for, and then stays. */
+        if (psc_card_keeps(card, phase->lesson[i]))
+            continue;
         GtkWidget *expander = gtk_expander_new("Show the answer");
         GtkWidget *label = gtk_label_new(phase->lesson[i]);
         gtk_label_set_wrap(GTK_LABEL(label), TRUE);

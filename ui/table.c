@@ -7,6 +7,7 @@
 
 #define SCROLL_FRAMES 2
 #define COLUMNS_MOST 16
+#define AHEAD 0.65
 #define CELL_PADDING 16
 #define DIGIT 8 /* px of a figure at 9 pt */
 
@@ -222,19 +223,17 @@ void psc_table_reload(PscTable *self)
     GtkSorter *sorter = gtk_column_view_get_sorter(GTK_COLUMN_VIEW(self->view));
     if (sorter && gtk_sorter_get_order(sorter) != GTK_SORTER_ORDER_NONE)
         g_qsort_with_data(order, (gint)n, sizeof *order, by_sorter, self);
-    guint old = self->rows->n;
-    if (n == old && n && memcmp(order, self->rows->order, n * sizeof *order) == 0) { /* the same rows: other words at most */
-        g_free(order);
-        psc_table_refresh(self);
-        psc_table_show_selected(self);
-        return;
-    }
+    guint old = self->rows->n, same = 0;
+    while (same < n && same < old && order[same] == self->rows->order[same])
+        same++; /* these keep their widgets, and get other words at most */
     g_free(self->rows->order);
     self->rows->order = order;
     self->rows->n = n;
     self->syncing = TRUE;
-    g_list_model_items_changed(G_LIST_MODEL(self->rows), 0, old, n);
+    if (same < old || same < n)
+        g_list_model_items_changed(G_LIST_MODEL(self->rows), same, old - same, n - same);
     self->syncing = FALSE;
+    psc_table_refresh(self);
     psc_table_show_selected(self);
 }
 
@@ -274,8 +273,22 @@ static void focus_place(PscTable *self, guint place)
     }
 }
 
+/* A row in sight moves nothing. One that is not comes with AHEAD of the page beyond it, in the direction in which it was left:
+   who steps sees what comes next, and the list moves once in so many steps (each time all of its cells are drawn). */
+static void scroll_to(PscTable *self, guint place)
+{
+    GtkAdjustment *at = gtk_scrolled_window_get_vadjustment(GTK_SCROLLED_WINDOW(self->scroller));
+    double row = gtk_adjustment_get_upper(at) / MAX(self->rows->n, 1u), top = row * place; /* rows are of one height */
+    double from = gtk_adjustment_get_value(at), page = gtk_adjustment_get_page_size(at);
+    guint ahead = row > 0 ? (guint)(page * AHEAD / row) : 0, last = self->rows->n - 1;
+    guint to = top + row > from + page ? MIN(place + ahead, last) : top < from ? place - MIN(place, ahead) : place;
+    for (GtkWidget *child = gtk_widget_get_first_child(self->view); child; child = gtk_widget_get_next_sibling(child))
+        if (GTK_IS_LIST_VIEW(child))
+            gtk_widget_activate_action(child, "list.scroll-to-item", "u", to);
+}
+
 /* A list can only scroll to a row when it has its size: not before the frame after the one that shows it. */
-static gboolean scroll_cb(GtkWidget *view, GdkFrameClock *clock G_GNUC_UNUSED, gpointer data)
+static gboolean scroll_cb(GtkWidget *view G_GNUC_UNUSED, GdkFrameClock *clock G_GNUC_UNUSED, gpointer data)
 {
     PscTable *self = data;
     guint place = gtk_single_selection_get_selected(self->selection);
@@ -284,9 +297,7 @@ static gboolean scroll_cb(GtkWidget *view, GdkFrameClock *clock G_GNUC_UNUSED, g
     self->scroll_tick = 0;
     if (place == GTK_INVALID_LIST_POSITION)
         return G_SOURCE_REMOVE;
-    for (GtkWidget *child = gtk_widget_get_first_child(view); child; child = gtk_widget_get_next_sibling(child))
-        if (GTK_IS_LIST_VIEW(child))
-            gtk_widget_activate_action(child, "list.scroll-to-item", "u", place);
+    scroll_to(self, place);
     focus_place(self, place);
     return G_SOURCE_REMOVE;
 }
