@@ -2,15 +2,17 @@
  * any other. */
 #include "app/window-private.h"
 
+#include "core/candela/kept.h"
 #include "core/candela/script.h"
 #include "ui/access.h"
+#include "ui/candela-choice.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 
 typedef struct {
     PscWindow *window; /* the parent; the dialog goes when it goes */
-    GtkWidget *dialog, *text, *sentence;
+    GtkWidget *dialog, *text, *sentence, *choice, *how;
 } Typing;
 
 static const char start[] = "# lazy hardened\n(a + b) * 2\n";
@@ -24,18 +26,54 @@ static char *text_path(void)
     return g_build_filename(g_get_user_cache_dir(), "planscope", "expression.lazy", NULL);
 }
 
+/* The text with another first line: how it is to be planned. */
+static char *with_words(const char *text, const char *words)
+{
+    const char *rest = text;
+    if (psc_lazy_script_is(text, strlen(text)))
+        rest = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
+    return g_strdup_printf("# lazy %s\n%s", words, rest);
+}
+
+/* As its first line says, or would. */
+static struct psc_candela_options read_how(const char *text, gboolean *ret_levels)
+{
+    struct psc_lazy_script script;
+    struct psc_error ignored = {0};
+    (void)!psc_lazy_script_read(&script, NULL, text, strlen(text), &ignored); /* mistakes below the first line come up when it is planned */
+    struct psc_candela_options options = script.options;
+    *ret_levels = script.levels;
+    psc_lazy_script_release(&script);
+    return options;
+}
+
 /* What is open, when that is an expression, else what was typed last. */
 static char *text_to_begin_with(PscWindow *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
     char *path = study && study->phase.expression && study->document->doc->path ? g_strdup(study->document->doc->path) : text_path();
     char *text = NULL;
+    gboolean shown = study && study->phase.expression, levels;
     if (!g_file_get_contents(path, &text, NULL, NULL) || !g_utf8_validate(text, -1, NULL)) {
         g_free(text);
         text = g_strdup(start);
+        shown = FALSE;
     }
     g_free(path);
-    return text;
+    if (!shown)
+        return text;
+    /* planned otherwise since, where one looks on: the text says so */
+    const struct psc_candela_kept *kept = study->phase.expression;
+    struct psc_candela_options says = read_how(text, &levels);
+    if (says.generation == kept->plan->options.generation && says.faults == kept->plan->options.faults && levels == kept->levels)
+        return text;
+    GtkWidget *choice = g_object_ref_sink(psc_candela_choice_new());
+    psc_candela_choice_set(PSC_CANDELA_CHOICE(choice), &kept->plan->options, kept->levels, FALSE);
+    char *words = psc_candela_choice_words(PSC_CANDELA_CHOICE(choice)), *with = with_words(text, words);
+    g_object_unref(choice);
+    g_free(words);
+    g_free(text);
+    return with;
 }
 
 static char *typed(Typing *typing)
@@ -112,6 +150,45 @@ static GtkWidget *text_new(Typing *typing, const char *begin)
     return scrolled;
 }
 
+/* What the first line says stands on the button. */
+static void say_how(Typing *typing)
+{
+    gboolean levels;
+    char *text = typed(typing);
+    struct psc_candela_options options = read_how(text, &levels);
+    psc_candela_choice_set(PSC_CANDELA_CHOICE(typing->choice), &options, levels, FALSE);
+    char *words = psc_candela_choice_words(PSC_CANDELA_CHOICE(typing->choice)), *label = g_strdup_printf("Planned as: %s", words);
+    gtk_menu_button_set_label(GTK_MENU_BUTTON(typing->how), label);
+    g_free(label);
+    g_free(words);
+    g_free(text);
+}
+
+static void chosen_cb(PscCandelaChoice *choice, Typing *typing)
+{
+    char *text = typed(typing), *words = psc_candela_choice_words(choice), *with = with_words(text, words);
+    gtk_text_buffer_set_text(gtk_text_view_get_buffer(GTK_TEXT_VIEW(typing->text)), with, -1);
+    g_free(with);
+    g_free(words);
+    g_free(text);
+}
+
+static GtkWidget *how_new(Typing *typing)
+{
+    GtkWidget *popover = gtk_popover_new();
+    typing->choice = psc_candela_choice_new();
+    typing->how = gtk_menu_button_new();
+    gtk_popover_set_child(GTK_POPOVER(popover), typing->choice);
+    gtk_menu_button_set_popover(GTK_MENU_BUTTON(typing->how), popover);
+    gtk_widget_set_halign(typing->how, GTK_ALIGN_START);
+    gtk_widget_set_hexpand(typing->how, TRUE);
+    gtk_widget_set_tooltip_text(typing->how, "Generation and faults: the first line says them");
+    g_signal_connect(typing->choice, "chosen", G_CALLBACK(chosen_cb), typing);
+    g_signal_connect_swapped(gtk_text_view_get_buffer(GTK_TEXT_VIEW(typing->text)), "changed", G_CALLBACK(say_how), typing);
+    say_how(typing);
+    return typing->how;
+}
+
 static GtkWidget *words_new(const char *words, const char *class)
 {
     GtkWidget *label = gtk_label_new(words);
@@ -144,11 +221,13 @@ void psc_window_type_expression(PscWindow *self)
     gtk_widget_set_visible(typing->sentence, FALSE);
     gtk_box_append(GTK_BOX(box), typing->sentence);
     gtk_box_append(GTK_BOX(box), words_new(hint, "dim"));
-    gtk_widget_set_halign(button, GTK_ALIGN_END);
+    GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 10);
+    gtk_box_append(GTK_BOX(row), how_new(typing));
     gtk_widget_add_css_class(button, "suggested-action");
     gtk_widget_set_tooltip_text(button, "Control and Return");
     g_signal_connect(button, "clicked", G_CALLBACK(show_cb), typing);
-    gtk_box_append(GTK_BOX(box), button);
+    gtk_box_append(GTK_BOX(row), button);
+    gtk_box_append(GTK_BOX(box), row);
     gtk_event_controller_set_propagation_phase(keys, GTK_PHASE_CAPTURE);
     g_signal_connect(keys, "key-pressed", G_CALLBACK(key_cb), typing);
     gtk_widget_add_controller(typing->dialog, keys);

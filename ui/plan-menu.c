@@ -1,6 +1,8 @@
 #include "ui/plan-menu.h"
 
+#include "core/candela/kept.h"
 #include "ui/access.h"
+#include "ui/candela-choice.h"
 #include "ui/contest.h"
 
 #include <string.h>
@@ -13,7 +15,7 @@ struct _PscPlanMenu {
     GtkWidget parent_instance;
     PscWorkspace *ws;
     PscContest *contest; /* of ws */
-    GtkWidget *button, *label, *origin, *own, *of_pools, *planners;
+    GtkWidget *button, *label, *origin, *own, *of_pools, *of_candela, *of_planners, *planners, *buttons;
     GtkWidget *choices[CHOICE_N];
     GtkWidget *faults[PSC_FAULT_N];
     gboolean syncing, narrow, wanted;
@@ -125,9 +127,14 @@ static void update(PscPlanMenu *self)
     PscStudy *study = psc_workspace_study(self->ws);
     const struct psc_analysis_options *options = psc_workspace_options(self->ws);
     gboolean graph = study && study->graph;
-    gtk_widget_set_sensitive(self->button, graph || (study && study->phase.boxes));
-    gtk_widget_set_visible(self->of_pools, graph); /* boxes have neither pools nor an order */
+    const struct psc_candela_kept *expression = study ? study->phase.expression : NULL;
+    gtk_widget_set_sensitive(self->button, graph || expression || (study && study->phase.boxes));
     const struct psc_planner *now = study ? psc_study_planner(psc_workspace_study(self->ws)) : NULL;
+    gboolean candela = expression || (now && g_str_equal(now->name, "candela"));
+    gtk_widget_set_visible(self->of_candela, candela); /* each planner looks at options of its own */
+    gtk_widget_set_visible(self->of_pools, graph && !candela); /* boxes have neither pools nor an order */
+    gtk_widget_set_visible(self->of_planners, !expression);
+    gtk_widget_set_visible(self->buttons, !expression);
     gtk_widget_set_sensitive(self->of_pools, !now || !psc_packer_find(now->name)); /* and planners of arenas look at none of it */
     if (!study || !options)
         return;
@@ -140,7 +147,12 @@ static void update(PscPlanMenu *self)
         gtk_check_button_set_active(GTK_CHECK_BUTTON(self->faults[f]), options->plan.faults & PSC_FAULT_BIT(f));
     for (int f = 0; f < PSC_FAULT_N; f++) /* nothing here sets a budget; a document may come to */
         gtk_widget_set_sensitive(self->faults[f], !psc_fault_info(f)->needs_budget || options->plan.pool);
-    gtk_widget_set_visible(self->own, study->phase.plan || study->phase.story);
+    if (expression)
+        psc_candela_choice_set(PSC_CANDELA_CHOICE(self->of_candela), &expression->plan->options, expression->levels, FALSE);
+    else
+        psc_candela_choice_set(PSC_CANDELA_CHOICE(self->of_candela), &(struct psc_candela_options){options->plan.generation,
+                               options->plan.candela_faults, 0}, FALSE, TRUE);
+    gtk_widget_set_visible(self->own, !expression && (study->phase.plan || study->phase.story));
     gtk_check_button_set_active(GTK_CHECK_BUTTON(self->own), !options->replan);
     self->syncing = FALSE;
     update_planners(self);
@@ -167,6 +179,29 @@ static void choose_cb(PscPlanMenu *self)
     for (int f = 0; f < PSC_FAULT_N; f++)
         if (gtk_check_button_get_active(GTK_CHECK_BUTTON(self->faults[f])))
             next.plan.faults |= PSC_FAULT_BIT(f);
+    next.replan = true;
+    psc_workspace_set_options(self->ws, &next);
+}
+
+/* A graph is planned again, an expression is opened again: its text says how, unless we do. */
+static void candela_cb(PscPlanMenu *self)
+{
+    const struct psc_analysis_options *now = psc_workspace_options(self->ws);
+    PscStudy *study = psc_workspace_study(self->ws);
+    PscCandelaChoice *choice = PSC_CANDELA_CHOICE(self->of_candela);
+    if (self->syncing || !now || !study)
+        return;
+    if (study->phase.expression) {
+        char *words = psc_candela_choice_words(choice);
+        gtk_widget_activate_action(GTK_WIDGET(self), "win.plan-expression", "s", words);
+        g_free(words);
+        return;
+    }
+    struct psc_candela_options options = psc_candela_choice_options(choice);
+    struct psc_analysis_options next = *now;
+    next.plan.generation = options.generation;
+    next.plan.candela_faults = options.faults;
+    next.plan.log = true;
     next.replan = true;
     psc_workspace_set_options(self->ws, &next);
 }
@@ -333,7 +368,7 @@ static GtkWidget *popover_new(PscPlanMenu *self)
     g_signal_connect_swapped(self->own, "toggled", G_CALLBACK(own_cb), self);
     GtkWidget *defaults = gtk_button_new_with_label("Back to the defaults");
     g_signal_connect_swapped(defaults, "clicked", G_CALLBACK(defaults_cb), self);
-    GtkWidget *compare = gtk_button_new_with_label("Compare all\xe2\x80\xa6"), *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+    GtkWidget *compare = gtk_button_new_with_label("Compare all\xe2\x80\xa6"), *buttons = self->buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
     gtk_actionable_set_action_name(GTK_ACTIONABLE(compare), "win.compare");
     gtk_box_set_homogeneous(GTK_BOX(buttons), TRUE);
     gtk_box_append(GTK_BOX(buttons), compare);
@@ -348,9 +383,14 @@ static GtkWidget *popover_new(PscPlanMenu *self)
     gtk_box_append(GTK_BOX(self->of_pools), scroller);
     gtk_box_append(GTK_BOX(box), self->origin);
     gtk_box_append(GTK_BOX(box), self->own);
-    gtk_box_append(GTK_BOX(box), heading("PLANNER, AND WHAT IT RESERVES"));
-    gtk_box_append(GTK_BOX(box), planners_new(self));
+    self->of_planners = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+    gtk_box_append(GTK_BOX(self->of_planners), heading("PLANNER, AND WHAT IT RESERVES"));
+    gtk_box_append(GTK_BOX(self->of_planners), planners_new(self));
+    gtk_box_append(GTK_BOX(box), self->of_planners);
+    self->of_candela = psc_candela_choice_new();
+    g_signal_connect_swapped(self->of_candela, "chosen", G_CALLBACK(candela_cb), self);
     gtk_box_append(GTK_BOX(box), self->of_pools);
+    gtk_box_append(GTK_BOX(box), self->of_candela);
     gtk_box_append(GTK_BOX(box), buttons);
     GtkWidget *popover = gtk_popover_new();
     gtk_popover_set_child(GTK_POPOVER(popover), box);

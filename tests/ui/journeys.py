@@ -550,6 +550,29 @@ def an_expression_is_typed_told_its_mistake_and_planned():
 
 
 @suite.journey
+def generation_and_faults_of_an_open_expression_are_chosen_from_the_menu_and_stand_in_its_text():
+    with window(TAKEOVER) as w:
+        inside_said(w, 'Nothing is planned yet')
+        w.keys('Right', 'Right', 'Right', 'ctrl+p')
+        w.get('combo box', 'Generation')
+        w.tab_to('b3 ')
+        w.keys('space')
+        inside_said(w, 'The executor ends: step 2, u cannot be carried out')
+        w.says('K9 wrong result')
+        w.keys('Escape')
+        wait('the menu to go', lambda: w.find('check box', contains='b3 ') is None)
+        w.keys('ctrl+l')
+        other = wait('the window to type in', lambda: [i for i in windows(w) if i != w.id])
+        w.focus_window(other[0])
+        w.says('Planned as: hardened b3')
+        w.keys('ctrl+a')
+        w.type('# lazy 0.2')
+        w.says('Planned as: 0.2')
+        w.keys('Escape')
+        wait('the other window to go', lambda: windows(w) == [w.id])
+
+
+@suite.journey
 def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
     path = os.path.join(os.environ['HOME'], 'arenas.json')
     events = [{'op': 'alloc', 'arena': 'exec', 'h': 't', 'bytes': 64}, {'op': 'free', 'h': 't'},
