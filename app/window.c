@@ -1,5 +1,6 @@
 #include "app/window-private.h"
 
+#include "core/debug/arena-track.h"
 #include "core/debug/explain.h"
 #include "core/debug/explain-rows.h"
 #include "ui/access.h"
@@ -47,11 +48,7 @@ static void show_title(PscWindow *self)
 static guint broken_invariants(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);
-    const struct psc_story *story = study ? study->analysis->story : NULL;
-    uint32_t broken = 0;
-    for (uint32_t i = 0; story && i < story->alarm_n; i++)
-        broken |= story->alarms[i].broken;
-    return (guint)__builtin_popcount(broken);
+    return study && study->analysis->story ? (guint)__builtin_popcount(psc_arena_ever_broken(study->analysis->story)) : 0;
 }
 
 /* The badge counts what is wrong: clobbers first, then invariants of arenas, then records that are not the nodes' own. */

@@ -1,6 +1,8 @@
 /* Arenas at a position: what was asked and found, what left the free list, the words for it; against looks and scripts. */
 #include "core/base/hash.h"
 #include "core/base/text.h"
+#include "core/debug/arena-story.h"
+#include "core/plan/arena-handle.h"
 #include "tests/panel-source.h"
 #include "tests/util.h"
 
@@ -185,6 +187,109 @@ static void test_random(void)
         g_assert_cmpuint(found[i], >, 10);
 }
 
+/* New pages are touched in the first run and where an output is held, and then no more. */
+static void test_touches(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_axis *axis = panel_axis(&arena, ",'arenas':{'exec':{'slots':2}}",
+        ALLOC("exec", "a", 5000) FREE("a") ALLOC("io", "y", 64) "{'op':'clear'}," ALLOC("exec", "a", 100) FREE("a") ALLOC("io", "y", 64)
+        "{'op':'clear'}," ALLOC("exec", "a", 9000) ALLOC("exec", "b", 1) FREE("b") ALLOC("exec", "c", 9001) END);
+    static const struct { int32_t position; uint32_t home; uint64_t bytes; } rows[] = {{0, 0, 5000}, {2, 1, 64}, {8, 0, 9000}, {11, 0, 9001}};
+    g_assert_cmpuint(axis->run_n, ==, 3);
+    g_assert_cmpuint(axis->touch_n, ==, G_N_ELEMENTS(rows));
+    for (uint32_t i = 0; i < axis->touch_n; i++) {
+        g_assert_cmpint(axis->touches[i].position, ==, rows[i].position);
+        g_assert_cmpuint(axis->touches[i].home, ==, rows[i].home);
+        g_assert_cmpuint(axis->touches[i].bytes, ==, rows[i].bytes);
+    }
+    g_assert_cmpuint(axis->run_pages[0], ==, 3);
+    g_assert_cmpuint(axis->run_pages[1], ==, 0);
+    g_assert_cmpuint(axis->run_pages[2], ==, 6); /* a in a new block; c grows the one that b left */
+    psc_arena_release(&arena);
+}
+
+static uint32_t give(struct psc_arena_story *t, struct psc_depot *from, enum psc_value_kind kind, const char *name, uint32_t home, uint64_t bytes,
+                     struct psc_block_handle *ret)
+{
+    uint32_t value = t->value = psc_arena_story_value(t, kind, name, home, bytes, PSC_NONE, 0);
+    g_assert_cmpint(psc_block_handle_alloc(from, bytes, PSC_OWNER_TENSOR, ret, NULL), ==, PSC_OK);
+    return value;
+}
+
+/* A node with an output and a workspace that came from the wrong arena; then a value that is copied, in two runs. */
+static void test_routes(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_story t;
+    struct psc_depot *depot[2];
+    struct psc_block_handle h[6] = {{0}};
+    struct psc_story *story;
+    struct psc_arena_track *track;
+    struct psc_arena_axis *axis;
+    uint32_t y, copy;
+    g_assert_cmpint(psc_arena_story_init(&t, NULL), ==, PSC_OK);
+    for (unsigned a = 0; a < 2; a++) {
+        g_assert_cmpint(psc_depot_new(&(struct psc_depot_options){.kind = (enum psc_depot_kind)a, .cap = PSC_ARENA_NO_CAP, .numbers = &t.numbers,
+                                                                  .sink = psc_arena_story_sink, .ctx = &t}, &depot[a], NULL), ==, PSC_OK);
+        psc_arena_story_arena(&t, psc_depot_options(depot[a]));
+    }
+    psc_arena_story_begin(&t);
+    y = give(&t, depot[1], PSC_VALUE_NODE, "y", PSC_DEPOT_IO, 64, &h[0]);
+    give(&t, depot[1], PSC_VALUE_WORKSPACE, "workspace of y", PSC_DEPOT_EXEC, 16, &h[1]);
+    give(&t, depot[0], PSC_VALUE_NODE, "t", PSC_DEPOT_EXEC, 8, &h[2]);
+    psc_arena_story_add(&t, PSC_EV_WRITE, y, 0, 0, 1, 0, 64, PSC_NONE);
+    for (unsigned run = 0; run < 2; run++, t.run++)
+        for (unsigned k = 0; k < 2 - run; k++) {
+            psc_arena_story_begin(&t);
+            copy = give(&t, depot[1], PSC_VALUE_STAGING, "y on deferred", PSC_DEPOT_IO, 64, &h[3 + run + k + run]);
+            uint32_t read = psc_arena_story_add(&t, PSC_EV_READ, y, 0, 0, 1, 0, 64, PSC_NONE);
+            psc_arena_story_add(&t, PSC_EV_WRITE, copy, 0, t.numbers - 1, 1, 0, 64, read);
+        }
+    g_assert_cmpint(psc_arena_story_finish(&t, &arena, &story, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_story_check(story, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_arena_track_new(&arena, story, &track, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_arena_axis_new(&arena, track, &axis, NULL), ==, PSC_OK);
+    const struct psc_arena_view *v = at(&arena, axis, 0);
+    static const enum psc_arena_role roles[] = {PSC_ROUTE_OUTPUT, PSC_ROUTE_WORKSPACE, PSC_ROUTE_INNER};
+    static const uint32_t homes[] = {1, 1, 0}, belongs[] = {1, 0, 0};
+    g_assert_cmpuint(v->route_n, ==, 3);
+    g_assert_cmpuint(v->wrong_n, ==, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(v->routes[i].role, ==, roles[i]);
+        g_assert_cmpuint(v->routes[i].home, ==, homes[i]);
+        g_assert_cmpuint(v->routes[i].belongs, ==, belongs[i]);
+    }
+    g_assert_nonnull(strstr(v->words, "The workspace lies in io, it belongs into exec. "));
+    g_assert_cmpuint(v->copied, ==, 0);
+    v = at(&arena, axis, 1);
+    g_assert_cmpint(v->routes[0].role, ==, PSC_ROUTE_TRANSFERRED);
+    g_assert_cmpuint(v->routes[0].copied, ==, 64);
+    g_assert_cmpuint(v->copied, ==, 64);
+    g_assert_cmpuint(at(&arena, axis, 2)->copied, ==, 128);
+    g_assert_cmpuint(at(&arena, axis, 3)->copied, ==, 64); /* of this run */
+    for (unsigned i = 0; i < G_N_ELEMENTS(h); i++)
+        psc_block_handle_reset(&h[i], NULL);
+    psc_depot_unref(depot[0]);
+    psc_depot_unref(depot[1]);
+    psc_arena_story_release(&t);
+    psc_arena_release(&arena);
+}
+
+/* What a caller lends comes from no arena. */
+static void test_borrowed_route(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_arena_axis *axis = panel_axis(&arena, "", "{'op':'borrow','h':'x','bytes':64,'value':'v'},"
+        "{'op':'caller_write','h':'x','value':'w'}," ALLOC("exec", "t", 8) END);
+    const struct psc_arena_view *v = at(&arena, axis, 0);
+    g_assert_cmpuint(v->route_n, ==, 1);
+    g_assert_cmpint(v->routes[0].role, ==, PSC_ROUTE_BORROWED);
+    g_assert_true(v->routes[0].home == PSC_NONE && v->routes[0].belongs == PSC_NONE && !v->wrong_n);
+    g_assert_cmpuint(at(&arena, axis, 1)->route_n, ==, 0); /* written again, where it is */
+    g_assert_cmpint(at(&arena, axis, 2)->routes[0].role, ==, PSC_ROUTE_INNER);
+    psc_arena_release(&arena);
+}
+
 static enum psc_status everything(void *data)
 {
     struct psc_arena arena = {0};
@@ -213,6 +318,9 @@ int main(int argc, char **argv)
     g_test_add_func("/arena-view/eviction", test_eviction);
     g_test_add_func("/arena-view/leases-and-runs", test_leases_and_runs);
     g_test_add_func("/arena-view/a-broken-invariant", test_broken);
+    g_test_add_func("/arena-view/pages-touched-first", test_touches);
+    g_test_add_func("/arena-view/routes-and-what-is-copied", test_routes);
+    g_test_add_func("/arena-view/a-borrowed-input-has-no-arena", test_borrowed_route);
     g_test_add_func("/arena-view/random", test_random);
     g_test_add_func("/arena-view/out-of-memory", test_out_of_memory);
     return g_test_run();

@@ -259,6 +259,61 @@ static void test_lamps(void)
     tear_down(&s);
 }
 
+/* The search step by step, a fallback to growing, and a place that does not change from step to step. */
+static void test_tree(void)
+{
+    struct shown s;
+    float head = 0;
+    set_up_arenas(&s, ",'arenas':{'exec':{'slots':5}}",
+                  "{'op':'alloc','h':'a','bytes':64},{'op':'alloc','h':'b','bytes':128},{'op':'alloc','h':'c','bytes':256},{'op':'alloc','h':'d','bytes':512},"
+                  "{'op':'alloc','h':'e','bytes':90},{'op':'free','h':'a'},{'op':'free','h':'b'},{'op':'free','h':'c'},{'op':'free','h':'d'},"
+                  "{'op':'free','h':'e'},{'op':'alloc','h':'g','bytes':100},{'op':'alloc','h':'h','bytes':1000},{'op':'trim'}");
+    show_arenas(&s, 10, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "1. 128 B"), ==, 1); /* large enough; and a smaller one? */
+    g_assert_cmpuint(labels_with(&s.panel, "3. 90 B") + labels_with(&s.panel, "2. 90 B"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "slot 1 of 128 B is the smallest that is enough"), ==, 1);
+    show_arenas(&s, 11, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "1000 B asked: none is enough, no slot is unused; the largest, slot 3, is grown"), ==, 1);
+    show_arenas(&s, 0, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "64 B asked: 0 sizes looked at, no block is free; slot 0 was unused and gets a new block"), ==, 1);
+    for (int32_t p = -1; p <= 13; p++) {
+        show_arenas(&s, p, 1000, 450, false);
+        for (size_t i = 0; i < s.panel.base.label_n; i++)
+            if (!strcmp(s.panel.base.text + s.panel.base.labels[i].text, "ALL RUNS")) {
+                g_assert_true(head == 0 || head == s.panel.base.labels[i].y);
+                head = s.panel.base.labels[i].y;
+            }
+    }
+    g_assert_cmpfloat(head, >, 100);
+    tear_down(&s);
+}
+
+/* Where what is given out comes from, what keeps an arena alive, and which runs touch pages for the first time. */
+static void test_routes_and_ends(void)
+{
+    struct shown s;
+    set_up_arenas(&s, "", "{'op':'alloc','arena':'io','h':'y','bytes':5000},{'op':'export','h':'y','as':'p'},{'op':'clear'},"
+                  "{'op':'alloc','arena':'exec','h':'t','bytes':8},{'op':'free','h':'t'},{'op':'close'},{'op':'drop','as':'p'}");
+    show_arenas(&s, 0, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "declared output y, 4.88 KiB"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "role: io"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "run 1: 2 new pages"), ==, 1);
+    show_arenas(&s, 3, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "role: exec"), ==, 1);
+    show_arenas(&s, 5, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "Nothing is given out here."), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "kept alive by 1 lease alone"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "gone: nobody holds it"), ==, 1);
+    show_arenas(&s, 6, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "gone: nobody holds it"), ==, 2);
+    tear_down(&s);
+    set_up_arenas(&s, ",'faults':['a14']", "{'op':'alloc','arena':'io','h':'y','bytes':64},{'op':'export','h':'y','as':'p'},{'op':'close'}");
+    show_arenas(&s, 2, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "gone, and 1 lease is still out"), ==, 1);
+    g_assert_cmpuint(labels_with(&s.panel, "8 BROKEN: "), ==, 1);
+    tear_down(&s);
+}
+
 /* States as words, slack as its own part, leases as strong arrows to the arena that they keep alive. */
 static void test_arena_words(void)
 {
@@ -422,6 +477,8 @@ int main(int argc, char **argv)
     g_test_add_func("/draw-panel/candela/out-of-memory", test_out_of_memory);
     g_test_add_func("/draw-panel/arenas/fit", test_arenas_fit);
     g_test_add_func("/draw-panel/arenas/lamps", test_lamps);
+    g_test_add_func("/draw-panel/arenas/the-search-in-the-tree", test_tree);
+    g_test_add_func("/draw-panel/arenas/routes-and-ends", test_routes_and_ends);
     g_test_add_func("/draw-panel/arenas/words", test_arena_words);
     g_test_add_func("/draw-panel/arenas/the-axis-leads", test_axis_leads);
     g_test_add_func("/draw-panel/arenas/many", test_many);

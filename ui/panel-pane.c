@@ -128,12 +128,25 @@ static gboolean update_page(PscPanelPane *self)
 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
 
+/* Of a run on arenas: what they did is a phase of its own. */
+static gboolean has_arenas(PscPanelPane *self)
+{
+    for (guint i = 0; i < psc_workspace_phase_n(self->ws); i++) {
+        const struct psc_phase *phase = psc_workspace_phase(self->ws, i);
+        if (phase->story && phase->story->arena_n)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void snapshot_nothing(PscPanelPane *self, GtkSnapshot *snapshot)
 {
     GtkWidget *widget = GTK_WIDGET(self);
     PangoLayout *layout = gtk_widget_create_pango_layout(
-        widget, "There is nothing to look into here: this phase is neither planned here, nor an expression that candela plans, "
-                "nor a story of arenas.\nMap and Rows show its buffers (Y). Open > Examples has one of each.");
+        widget, has_arenas(self) ? "This phase shows values and the slots that they lay in (Map and Rows, Y).\nWhat the arenas did, in all runs, "
+                                   "is the phase Arena, above."
+                                 : "There is nothing to look into here: this phase is neither planned here, nor an expression that candela plans, "
+                                   "nor a story of arenas.\nMap and Rows show its buffers (Y). Open > Examples has one of each.");
     GdkRGBA colour = psc_ui_colour(PSC_COL_DIM);
     pango_layout_set_width(layout, MAX(gtk_widget_get_width(widget) - 40, 1) * PANGO_SCALE);
     pango_layout_set_alignment(layout, PANGO_ALIGN_CENTER);

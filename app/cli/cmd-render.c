@@ -3,6 +3,7 @@
 #include "app/cli/render-inside.h"
 #include "app/cli/render-kv.h"
 #include "app/cli/words.h"
+#include "core/debug/arena-track.h"
 #include "core/debug/explain.h"
 #include "ui/draw/render.h"
 
@@ -37,6 +38,8 @@ static void add_words(struct words *w, const struct cli_options *options, const 
         psc_text_addf(&w->verdict, "%" PRIu32 " %s", a->check.finding_n, a->check.finding_n == 1 ? "finding" : "findings");
     else if (records && records->overwritten)
         psc_text_addf(&w->verdict, "%" PRIu32 " of %" PRIu32 " recorded values are overwritten", records->overwritten, records->n);
+    else if (psc_arena_ever_broken(a->story))
+        psc_text_add(&w->verdict, "invariants of the arenas broke");
     else
         psc_text_add(&w->verdict, "no problems");
     if (options->story == CLI_BOTH)

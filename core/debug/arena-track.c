@@ -443,6 +443,14 @@ enum psc_status psc_arena_track_look(const struct psc_arena_track *t, struct psc
     return PSC_OK;
 }
 
+unsigned psc_arena_ever_broken(const struct psc_story *story)
+{
+    unsigned broken = 0;
+    for (uint32_t i = 0; i < story->alarm_n; i++)
+        broken |= story->alarms[i].broken;
+    return broken;
+}
+
 const char *psc_arena_track_why(const struct psc_arena_track *t, unsigned invariant, uint32_t *ret_after)
 {
     uint32_t alarm = invariant < PSC_INVARIANT_N ? t->since[invariant] : PSC_NONE;

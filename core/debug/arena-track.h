@@ -90,6 +90,8 @@ enum psc_status psc_arena_track_new(struct psc_arena *arena, const struct psc_st
 uint32_t psc_arena_track_upto(const struct psc_arena_track *track, int32_t position);
 enum psc_status psc_arena_track_look(const struct psc_arena_track *track, struct psc_arena *arena, uint32_t events,
                                      struct psc_arena_look *ret, struct psc_error *reterr) PSC_MUST_CHECK;
+/* Invariants that did not hold at some time of a story, of one without arenas 0. */
+unsigned psc_arena_ever_broken(const struct psc_story *story);
 /* Why an invariant was first seen broken, "" when it never was. *ret_after: events that had happened then. */
 const char *psc_arena_track_why(const struct psc_arena_track *track, unsigned invariant, uint32_t *ret_after);
 /* The latest point of an arena when `events` have happened, PSC_NONE: none. */

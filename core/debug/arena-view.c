@@ -4,6 +4,67 @@
 
 #include <string.h>
 
+/* ---- all of a story -------------------------------------------------------------------------------------------------- */
+
+static uint32_t home_of_backend(const struct psc_story *s, uint8_t backend)
+{
+    for (uint32_t k = 0; k < s->arena_n; k++)
+        if (s->arenas[k].backend == backend)
+            return k;
+    return PSC_NONE;
+}
+
+/* A block is new when it is given out for the first time, or has grown. */
+static bool find_touches(struct psc_arena *arena, const struct psc_story *s, struct psc_arena_axis *axis, uint32_t *run_pages)
+{
+    struct psc_arena scratch = {0};
+    bool *seen = psc_arena_alloc0(&scratch, (size_t)s->buffer_n + 1, sizeof *seen);
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < s->event_n; i++)
+        most += s->events[i].kind == PSC_EV_GROW || s->events[i].kind == PSC_EV_ALLOC;
+    struct psc_arena_touch *touches = psc_arena_alloc(arena, most, sizeof *touches);
+    for (uint32_t i = 0; seen && touches && i < s->event_n; i++) {
+        const struct psc_event *e = &s->events[i];
+        bool is = e->kind == PSC_EV_GROW || (e->kind == PSC_EV_ALLOC && e->buffer != PSC_NONE && !seen[e->buffer]);
+        uint32_t home = is && e->slot != PSC_NONE && e->buffer != PSC_NONE ? home_of_backend(s, s->buffers[e->buffer].backend) : PSC_NONE;
+        if (home == PSC_NONE)
+            continue;
+        seen[e->buffer] = true;
+        touches[axis->touch_n++] = (struct psc_arena_touch){e->position, home, e->hi - e->lo};
+        if (e->run < axis->run_n)
+            run_pages[e->run] += (uint32_t)((e->hi - e->lo + PSC_ARENA_PAGE - 1) / PSC_ARENA_PAGE);
+    }
+    axis->touches = touches;
+    psc_arena_release(&scratch);
+    return touches && seen;
+}
+
+/* A write whose cause is a read of as many bytes: who tells of a copy says so. */
+static bool is_copy(const struct psc_story *s, const struct psc_event *e)
+{
+    return e->kind == PSC_EV_WRITE && e->cause != PSC_NONE && s->events[e->cause].kind == PSC_EV_READ;
+}
+
+static bool find_moved(struct psc_arena *arena, const struct psc_story *s, struct psc_arena_axis *axis)
+{
+    uint32_t n = 0;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->event_n; i++)
+        n += is_copy(s, &s->events[i]);
+    struct psc_arena_moved *moved = psc_arena_alloc(arena, n, sizeof *moved);
+    for (uint32_t i = 0; moved && i < s->event_n; i++) {
+        const struct psc_event *e = &s->events[i];
+        if (!is_copy(s, e))
+            continue;
+        if (axis->moved_n && s->events[moved[axis->moved_n - 1].event].run != e->run)
+            sum = 0;
+        moved[axis->moved_n++] = (struct psc_arena_moved){i, e->hi - e->lo, sum};
+        sum += e->hi - e->lo;
+    }
+    axis->moved = moved;
+    return moved != NULL;
+}
+
 enum psc_status psc_arena_axis_new(struct psc_arena *arena, const struct psc_arena_track *track, struct psc_arena_axis **ret,
                                    struct psc_error *reterr)
 {
@@ -27,7 +88,11 @@ enum psc_status psc_arena_axis_new(struct psc_arena *arena, const struct psc_are
     for (uint32_t i = s->event_n; i-- > 0;)
         if (s->events[i].run < n)
             run_at[s->events[i].run] = s->events[i].position;
-    *axis = (struct psc_arena_axis){track, run_at, top, n, s->position_n};
+    uint32_t *run_pages = psc_arena_alloc0(arena, n, sizeof *run_pages);
+    *axis = (struct psc_arena_axis){.track = track, .run_at = run_at, .top = top, .run_pages = run_pages, .run_n = n,
+                                    .position_n = s->position_n};
+    if (!run_pages || !find_touches(arena, s, axis, run_pages) || !find_moved(arena, s, axis))
+        return psc_fail_nomem(reterr);
     *ret = axis;
     return PSC_OK;
 }
@@ -41,10 +106,7 @@ struct making {
 static uint32_t home_of(const struct making *m, const struct psc_event *e)
 {
     const struct psc_story *s = m->v->axis->track->story;
-    for (uint32_t k = 0; e->slot != PSC_NONE && e->buffer != PSC_NONE && k < s->arena_n; k++)
-        if (s->arenas[k].backend == s->buffers[e->buffer].backend)
-            return k;
-    return PSC_NONE;
+    return e->slot != PSC_NONE && e->buffer != PSC_NONE ? home_of_backend(s, s->buffers[e->buffer].backend) : PSC_NONE;
 }
 
 /* ---- free blocks --------------------------------------------------------------------------------------------------- */
@@ -146,6 +208,68 @@ static bool put_home(struct making *m, struct psc_arena_home_view *h, uint32_t k
     return touched && put_buckets(m, h, &m->before->homes[k]) && put_queue(m, h, &m->before->homes[k]);
 }
 
+/* ---- where it comes from ---------------------------------------------------------------------------------------------- */
+
+static enum psc_arena_role role_of(const struct psc_story *s, const struct psc_value *v)
+{
+    switch (v->kind) {
+    case PSC_VALUE_WORKSPACE: return PSC_ROUTE_WORKSPACE;
+    case PSC_VALUE_FILL: return PSC_ROUTE_STAGED;
+    case PSC_VALUE_STAGING: return PSC_ROUTE_TRANSFERRED;
+    case PSC_VALUE_CALLER: return PSC_ROUTE_BORROWED;
+    default: return v->backend < s->backend_n && !strcmp(s->backends[v->backend], "io") ? PSC_ROUTE_OUTPUT : PSC_ROUTE_INNER;
+    }
+}
+
+static uint64_t copied_here(const struct making *m, uint32_t value)
+{
+    const struct psc_story *s = m->v->axis->track->story;
+    uint64_t n = 0;
+    for (uint32_t i = m->v->from; i < m->v->to; i++)
+        n += s->events[i].value == value && is_copy(s, &s->events[i]) ? s->events[i].hi - s->events[i].lo : 0;
+    return n;
+}
+
+static uint64_t copied_so_far(const struct making *m)
+{
+    const struct psc_arena_axis *axis = m->v->axis;
+    const struct psc_story *s = axis->track->story;
+    uint32_t lo = 0, hi = axis->moved_n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (axis->moved[mid].event < m->v->to)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct psc_arena_moved *last = lo ? &axis->moved[lo - 1] : NULL;
+    return last && s->events[last->event].run == m->v->look.run ? last->before + last->bytes : 0;
+}
+
+/* What is given out here, and memory of a caller that comes in. */
+static bool put_routes(struct making *m)
+{
+    const struct psc_story *s = m->v->axis->track->story;
+    struct psc_arena_view *v = m->v;
+    struct psc_arena_route *routes = psc_arena_alloc(m->arena, v->to - v->from, sizeof *routes);
+    for (uint32_t i = v->from; routes && i < v->to; i++) {
+        const struct psc_event *e = &s->events[i];
+        const struct psc_value *value = e->value < s->value_n ? &s->values[e->value] : NULL;
+        bool comes = value && value->kind == PSC_VALUE_CALLER && e->kind == PSC_EV_WRITE && !e->version;
+        if (!value || (!comes && (e->kind != PSC_EV_ALLOC || e->slot == PSC_NONE)))
+            continue;
+        struct psc_arena_route r = {.role = role_of(s, value), .value = e->value, .slot = e->slot, .home = home_of(m, e),
+                                    .belongs = comes ? PSC_NONE : home_of_backend(s, value->backend), .bytes = e->hi - e->lo};
+        if (v->route_n < 8) /* a position asks for few things */
+            r.copied = copied_here(m, e->value);
+        v->wrong_n += r.home != r.belongs;
+        routes[v->route_n++] = r;
+    }
+    v->routes = routes;
+    v->copied = copied_so_far(m);
+    return routes != NULL;
+}
+
 /* "alloc C: 48 B from exec; a free block of 64 B again. A note." is cut at the first "; " or ". "; the note follows the words. */
 static bool put_title(struct making *m, const char *title, const char **ret_note)
 {
@@ -186,6 +310,9 @@ enum psc_status psc_arena_view_at(struct psc_arena *arena, const struct psc_aren
     if (fine) {
         v->homes = homes;
         follow_events(&m, homes);
+        fine = put_routes(&m);
+    }
+    if (fine) {
         psc_explain_arena_words(&words, v);
         psc_text_add(&words, note);
         v->words = words.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&words));

@@ -15,11 +15,19 @@
 
 #include "core/debug/arena-track.h"
 
+#define PSC_ARENA_PAGE 4096u
+/* A block that is asked of the heap: its pages are touched for the first time. After the warm-up there are none. */
+struct psc_arena_touch { int32_t position; uint32_t home; uint64_t bytes; };
+/* Bytes that are copied from one value to another: to another backend, or into a block of their own. */
+struct psc_arena_moved { uint32_t event; uint64_t bytes, before; /* by earlier events of its run */ };
 struct psc_arena_axis {
     const struct psc_arena_track *track;
     const int32_t *run_at;    /* [run_n]: first position of each run */
     const uint64_t *top;      /* [arena_n]: live, slack and kept-free bytes together, at most at any time */
-    uint32_t run_n, position_n;
+    const struct psc_arena_touch *touches; /* by event */
+    const uint32_t *run_pages; /* [run_n]: pages touched first in it */
+    const struct psc_arena_moved *moved; /* by event */
+    uint32_t run_n, position_n, touch_n, moved_n;
 };
 enum psc_status psc_arena_axis_new(struct psc_arena *arena, const struct psc_arena_track *track, struct psc_arena_axis **ret,
                                    struct psc_error *reterr) PSC_MUST_CHECK;
@@ -41,6 +49,14 @@ struct psc_arena_home_view {
     uint64_t asked;           /* the last alloc of this position */
     uint32_t found_slot;      /* PSC_NONE */
 };
+/* Where something comes from that is given out at this position. */
+enum psc_arena_role { PSC_ROUTE_OUTPUT, PSC_ROUTE_INNER, PSC_ROUTE_WORKSPACE, PSC_ROUTE_STAGED, PSC_ROUTE_TRANSFERRED, PSC_ROUTE_BORROWED };
+struct psc_arena_route {
+    enum psc_arena_role role;
+    uint32_t value, slot;
+    uint32_t home, belongs;   /* arenas; PSC_NONE: none. Not the same: it is misrouted */
+    uint64_t bytes, copied;   /* copied: into it, here */
+};
 struct psc_arena_view {
     int32_t position;         /* -1 .. n */
     uint32_t position_n;
@@ -48,6 +64,9 @@ struct psc_arena_view {
     struct psc_arena_look look;
     const struct psc_arena_home_view *homes; /* [look.home_n] */
     uint32_t from, to;        /* events of this position */
+    const struct psc_arena_route *routes;
+    uint32_t route_n, wrong_n;
+    uint64_t copied;          /* in this run, this position included */
     const char *title;        /* what the story says of the position, its beginning: "alloc C: 48 B from exec"; "" */
     const char *words;        /* why, and what the story notes beside it */
 };
@@ -58,6 +77,7 @@ enum psc_status psc_arena_view_at(struct psc_arena *arena, const struct psc_aren
 const char *psc_arena_view_name(const struct psc_arena_view *view, const struct psc_arena_slot_look *slot);
 /* "lent to 2, one lease each", "owned by a tensor", ... */
 const char *psc_arena_slot_words(const struct psc_arena_slot_look *slot, char *buf, size_t size);
+const char *psc_arena_role_words(enum psc_arena_role role); /* "declared output" */
 const char *psc_invariant_short(unsigned invariant); /* "one owner a block": at most 24 characters */
 /* Why an invariant is broken or that it holds, in words, into out. */
 struct psc_text;

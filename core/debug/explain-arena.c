@@ -17,6 +17,12 @@ const char *psc_invariant_short(unsigned invariant)
     return invariant < PSC_INVARIANT_N ? texts[invariant] : "";
 }
 
+const char *psc_arena_role_words(enum psc_arena_role role)
+{
+    static const char *const words[] = {"declared output", "inner value", "workspace", "input, copied", "input, transferred", "input, borrowed"};
+    return words[role];
+}
+
 const char *psc_arena_slot_words(const struct psc_arena_slot_look *slot, char *buf, size_t size)
 {
     switch (slot->state) {
@@ -138,6 +144,10 @@ void psc_explain_arena_words(struct psc_text *out, const struct psc_arena_view *
     }
     if (said >= 6)
         psc_text_add(out, "And more. ");
+    for (uint32_t i = 0; i < v->route_n && i < 4; i++)
+        if (v->routes[i].home != v->routes[i].belongs && v->routes[i].home != PSC_NONE && v->routes[i].belongs != PSC_NONE)
+            psc_text_addf(out, "The %s lies in %s, it belongs into %s. ", psc_arena_role_words(v->routes[i].role),
+                          v->look.homes[v->routes[i].home].name, v->look.homes[v->routes[i].belongs].name);
     if (!said)
         psc_text_add(out, "No block changes its owner. ");
     if (v->look.broken)
@@ -193,9 +203,15 @@ void psc_explain_arena_view(struct psc_text *out, const struct psc_arena_view *v
     for (uint32_t k = 0; k < v->look.home_n; k++)
         say_slots(out, v, &v->homes[k]);
     if (v->look.run < v->axis->run_n)
-        psc_text_addf(out, " Run %u of %u.", v->look.run + 1u, v->axis->run_n);
+        psc_text_addf(out, " Run %u of %u touches %u pages for the first time.", v->look.run + 1u, v->axis->run_n,
+                      v->axis->run_pages[v->look.run]);
     else
         psc_text_addf(out, " After run %u.", v->axis->run_n);
+    if (v->copied) {
+        psc_text_add(out, " Copied in this run so far: ");
+        say_bytes(out, v->copied);
+        psc_text_add(out, ".");
+    }
     for (unsigned i = 1; i < PSC_INVARIANT_N; i++)
         if (v->look.ever >> i & 1) {
             psc_text_add(out, " ");

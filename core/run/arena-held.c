@@ -88,10 +88,10 @@ static enum psc_status detach(struct psc_arena_memory *m, psc_node output, struc
         memcpy(to, source, node->bytes);
         m->copied += node->bytes;
         if (story) {
-            psc_arena_story_add(story, PSC_EV_READ, from.value, 0, from.buffer, from.generation, from.offset, from.offset + node->bytes,
-                                PSC_NONE);
+            uint32_t read = psc_arena_story_add(story, PSC_EV_READ, from.value, 0, from.buffer, from.generation, from.offset,
+                                                from.offset + node->bytes, PSC_NONE);
             psc_arena_story_add(story, PSC_EV_WRITE, value, 0, m->values[output].buffer,
-                                m->context.tensors[output].handle.ticket.generation, 0, node->bytes, PSC_NONE);
+                                m->context.tensors[output].handle.ticket.generation, 0, node->bytes, read);
         }
         status = psc_context_end_node(&m->context, reterr);
     }

@@ -90,14 +90,33 @@ static void put_runs(struct psc_arena_page *g, float y0, float y1)
     float last = -1;
     for (uint32_t r = 0; r < axis->run_n; r++) {
         float x = floorf(axis_x(g, axis->run_at[r])) + 0.5f;
-        char text[32];
+        char text[48];
         snprintf(text, sizeof text, "run %u", r + 1);
         if (x < last + 3) /* runs shorter than a few pixels */
             continue;
         psc_put_line(&g->p->base, x, y0, x, y1, 1, PSC_COL_DIM, PSC_UNBROKEN);
         last = x;
-        if (x + 44 < g->w - EDGE && (r + 1 >= axis->run_n || axis_x(g, axis->run_at[r + 1]) > x + 36))
-            psc_panel_line(g->p, PSC_FONT_SMALL, PSC_LEFT, PSC_COL_DIM, text, x + 3, x + 44, y0 + 5);
+        float room = (r + 1 < axis->run_n ? axis_x(g, axis->run_at[r + 1]) : g->w - EDGE) - x;
+        if (room > 130 && axis->run_pages[r])
+            snprintf(text, sizeof text, "run %u: %u new page%s", r + 1, axis->run_pages[r], axis->run_pages[r] == 1 ? "" : "s");
+        else if (room > 130)
+            snprintf(text, sizeof text, "run %u: no new page", r + 1);
+        if (room > 36)
+            psc_panel_line(g->p, PSC_FONT_SMALL, PSC_LEFT, PSC_COL_DIM, text, x + 3, x + room - 2, y0 + 5);
+    }
+}
+
+/* Under each arena a tick where a block comes from the heap; one a pixel. */
+static void put_touches(struct psc_arena_page *g, uint32_t home, float y)
+{
+    const struct psc_arena_axis *axis = g->v->axis;
+    float last = -2;
+    for (uint32_t i = 0; i < axis->touch_n; i++) {
+        float x = floorf(axis_x(g, axis->touches[i].position)) + 1;
+        if (axis->touches[i].home != home || x < last + 2)
+            continue;
+        psc_put_line(&g->p->base, x, y, x, y + 4, 2, PSC_COL_NOW, PSC_UNBROKEN);
+        last = x;
     }
 }
 
@@ -110,13 +129,14 @@ static void put_now(struct psc_arena_page *g, float y0, float y1)
 float psc_arena_put_axis(struct psc_arena_page *g, float y)
 {
     float high = g->low ? 28 : 40, top;
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ALL RUNS", "solid: live; dots: slack; stripes: kept free; line: peak of live so far; each arena on its own scale");
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "ALL RUNS", "solid: live; dots: slack; stripes: kept free; line: peak of live so far; ticks: blocks from the heap, whose pages are new");
     top = y - 4;
-    float bottom = top + 10 + (high + 4) * (float)g->v->look.home_n;
+    float bottom = top + 10 + (high + 6) * (float)g->v->look.home_n;
     for (uint32_t k = 0; k < g->v->look.home_n; k++) {
-        float y0 = top + 10 + (high + 4) * (float)k;
+        float y0 = top + 10 + (high + 6) * (float)k;
         put_area(g, k, y0, y0 + high);
         psc_put_line(&g->p->base, EDGE + 118, y0 + high + 0.5f, g->w - EDGE, y0 + high + 0.5f, 1, PSC_COL_RULE, PSC_UNBROKEN);
+        put_touches(g, k, y0 + high + 1);
         put_figures(g, k, y0);
     }
     put_runs(g, top, bottom);
@@ -184,6 +204,7 @@ enum psc_status psc_arena_page_build(struct psc_panel *panel, const struct psc_a
     struct psc_arena_page g = {panel, view, (float)fmax(look->width, 300), look->height > 0 && look->height < 520};
     psc_panel_begin(panel, look->width, look->dark, look->no_text, type);
     float y = put_words(&g, 4);
+    y = psc_arena_put_routes(&g, y);
     y = put_columns(&g, y, psc_arena_put_slots);
     y = put_columns(&g, y, psc_arena_put_free);
     y = psc_arena_put_axis(&g, y);

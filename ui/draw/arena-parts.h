@@ -15,6 +15,7 @@ struct psc_arena_page {
 /* Each returns the y below. */
 float psc_arena_put_axis(struct psc_arena_page *g, float y);
 float psc_arena_put_lamps(struct psc_arena_page *g, float y);
+float psc_arena_put_routes(struct psc_arena_page *g, float y);
 float psc_arena_put_slots(struct psc_arena_page *g, uint32_t home, float x0, float x1, float y);
 float psc_arena_put_free(struct psc_arena_page *g, uint32_t home, float x0, float x1, float y);
 float psc_arena_put_owners(struct psc_arena_page *g, float y);

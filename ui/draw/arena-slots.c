@@ -12,7 +12,6 @@
 #define CELL_H 40.0f
 #define GAP    6.0f
 #define CELL_ROWS 3u
-#define CHIP_H 18.0f
 #define OWNERS 8u
 #define OWNER_ROW 24.0f
 
@@ -121,115 +120,6 @@ float psc_arena_put_slots(struct psc_arena_page *g, uint32_t home, float x0, flo
     return y + 2;
 }
 
-/* ---- free blocks --------------------------------------------------------------------------------------------------------- */
-
-static float put_chip(struct psc_arena_page *g, const struct psc_arena_home_view *h, const struct psc_arena_free_view *f, float x, float x1, float y,
-                      bool queue)
-{
-    char text[48], size[24];
-    bool gone = f->taken || f->evicted;
-    snprintf(text, sizeof text, "%u%s", f->slot, f->taken ? " taken" : f->evicted ? " out" : "");
-    float w = (float)psc_text_width(&g->p->base, PSC_FONT_BAR_BOLD, text) + 14;
-    if (x + w > x1)
-        return -1;
-    struct psc_area a = {floorf(x), y, floorf(x + w), y + CHIP_H};
-    psc_panel_box(g->p, a, gone ? PSC_COL_NONE : PSC_COL_IO_FILL, PSC_COL_NONE);
-    psc_panel_frame(g->p, a, f->fresh ? 2 : 1, f->fresh || f->taken ? PSC_COL_SELECT : PSC_COL_IO_EDGE, gone ? PSC_DASH_IDLE : PSC_UNBROKEN);
-    psc_panel_line(g->p, f->fresh || gone ? PSC_FONT_BAR_BOLD : PSC_FONT_BAR, PSC_CENTRE, f->evicted ? PSC_COL_WARN_TEXT : PSC_COL_INK, text,
-                   a.x0, a.x1, y + CHIP_H / 2);
-    psc_panel_tip(g->p, a, PSC_NO_POSITION, "Slot %u of %s, %s: %s", f->slot, h->look->name, psc_bytes_text(f->capacity, size, sizeof size),
-                  f->taken     ? "was free, taken at this position"
-                  : f->evicted ? "evicted at this position: its block goes back to the system"
-                  : queue      ? "free; whoever has been free for longest is evicted first"
-                               : "free; of blocks of one size the one freed last is taken first");
-    return x + w + 4;
-}
-
-static float put_buckets(struct psc_arena_page *g, const struct psc_arena_home_view *h, float x0, float x1, float y)
-{
-    float x = x0;
-    uint32_t shown = 0;
-    for (uint32_t i = 0; i < h->bucket_n; i++) {
-        const struct psc_arena_free_view *f = &h->buckets[i];
-        if (!i || h->buckets[i - 1].capacity != f->capacity) { /* a bucket begins: its size, and a bar under its blocks */
-            char size[24];
-            float w = (float)psc_text_width(&g->p->base, PSC_FONT_AXIS_BOLD, psc_bytes_text(f->capacity, size, sizeof size));
-            if (x + w + 40 > x1 - 50)
-                break;
-            x += i ? 8 : 0;
-            x += psc_panel_line(g->p, PSC_FONT_AXIS_BOLD, PSC_LEFT, PSC_COL_INK, size, x, x1, y + CHIP_H / 2) + 5;
-        }
-        float next = put_chip(g, h, f, x, x1 - 50, y, false);
-        if (next < 0)
-            break;
-        x = next;
-        shown++;
-    }
-    if (!h->bucket_n)
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, "none: nothing was given back yet, or all of it is in use", x0, x1, y + CHIP_H / 2);
-    if (shown < h->bucket_n) {
-        char text[32];
-        snprintf(text, sizeof text, "+%u", h->bucket_n - shown);
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x, x1, y + CHIP_H / 2);
-    }
-    return y + CHIP_H + 5;
-}
-
-static float put_queue(struct psc_arena_page *g, const struct psc_arena_home_view *h, float x0, float x1, float y)
-{
-    float x = x0 + psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, h->queue_n ? "out first" : "nothing to evict", x0, x1,
-                                  y + CHIP_H / 2) + 6;
-    if (!h->queue_n)
-        return y + CHIP_H + 5;
-    uint32_t shown = 0;
-    psc_panel_arrow(g->p, x, y + CHIP_H / 2, x + 16, y + CHIP_H / 2, 1, PSC_COL_DIM, PSC_UNBROKEN);
-    x += 22;
-    for (; shown < h->queue_n; shown++) {
-        float next = put_chip(g, h, &h->queue[shown], x, x1 - 40, y, true);
-        if (next < 0)
-            break;
-        x = next;
-    }
-    if (shown < h->queue_n) {
-        char text[32];
-        snprintf(text, sizeof text, "+%u", h->queue_n - shown);
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x, x1, y + CHIP_H / 2);
-    }
-    return y + CHIP_H + 5;
-}
-
-/* What is kept against what may be kept. */
-static float put_cap(struct psc_arena_page *g, const struct psc_arena_home_view *h, float x0, float x1, float y)
-{
-    uint64_t cap = h->look->arena->cap, kept = h->look->figures.retained;
-    char text[96], a[24], b[24];
-    if (cap == PSC_ARENA_NO_CAP) {
-        snprintf(text, sizeof text, "%s kept free, no cap: nothing is evicted", psc_bytes_text(kept, a, sizeof a));
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x0, x1, y + 7);
-        return y + 18;
-    }
-    double most = fmax((double)(cap > kept ? cap : kept) * 1.25, 1);
-    float bar = x0 + (x1 - x0) * 0.5f, line = floorf(x0 + (bar - x0) * (float)((double)cap / most)) + 0.5f;
-    psc_panel_frame(g->p, (struct psc_area){x0, y + 2, bar, y + 13}, 1, PSC_COL_RULE, PSC_UNBROKEN);
-    psc_put_pattern(&g->p->base, x0 + 1, y + 3, x0 + 1 + (bar - x0 - 2) * (float)((double)kept / most), y + 12, PSC_COL_IO_FILL, PSC_STRIPES,
-                    PSC_COL_IO_EDGE);
-    psc_put_line(&g->p->base, line, y, line, y + 15, 2, PSC_COL_WARN_TEXT, PSC_UNBROKEN);
-    snprintf(text, sizeof text, "%s kept free, cap %s", psc_bytes_text(kept, a, sizeof a), psc_bytes_text(cap, b, sizeof b));
-    psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_INK, text, bar + 8, x1, y + 7);
-    psc_panel_tip(g->p, (struct psc_area){x0, y, x1, y + 15}, PSC_NO_POSITION,
-                  "%s. Over the cap line the block that has been free for longest goes back to the system", text);
-    return y + 18;
-}
-
-float psc_arena_put_free(struct psc_arena_page *g, uint32_t home, float x0, float x1, float y)
-{
-    const struct psc_arena_home_view *h = &g->v->homes[home];
-    y = psc_panel_head(g->p, x0, x1, y, "FREE BLOCKS", "by capacity; the smallest that is large enough is taken");
-    y = put_buckets(g, h, x0, x1, y);
-    y = put_queue(g, h, x0, x1, y);
-    return put_cap(g, h, x0, x1, y) + 4;
-}
-
 /* ---- who keeps what alive -------------------------------------------------------------------------------------------------- */
 
 static void put_node(struct psc_arena_page *g, const char *text, struct psc_area a, enum psc_colour fill, enum psc_colour edge, float width)
@@ -307,11 +197,21 @@ float psc_arena_put_owners(struct psc_arena_page *g, float y)
         psc_panel_box(g->p, (struct psc_area){o.x[3], top, o.x[3] + o.w, top + 38}, PSC_COL_HEADER, PSC_COL_ACT_EDGE);
         snprintf(text, sizeof text, "arena %.40s", l->name);
         psc_panel_line(g->p, PSC_FONT_BASE_BOLD, PSC_CENTRE, PSC_COL_INK, text, o.x[3] + 4, o.x[3] + o.w - 4, top + 12);
-        if (l->refs > 1)
-            snprintf(text, sizeof text, "held by the session and %u lease%s", l->refs - 1, l->refs == 2 ? "" : "s");
+        uint32_t leases = l->refs - !l->closed;
+        if (l->gone && leases)
+            snprintf(text, sizeof text, "gone, and %u lease%s still out", leases, leases == 1 ? " is" : "s are");
+        else if (l->gone)
+            snprintf(text, sizeof text, "gone: nobody holds it");
+        else if (l->closed)
+            snprintf(text, sizeof text, "kept alive by %u lease%s alone", leases, leases == 1 ? "" : "s");
+        else if (leases)
+            snprintf(text, sizeof text, "held by the session and %u lease%s", leases, leases == 1 ? "" : "s");
         else
             snprintf(text, sizeof text, "held by the session");
-        psc_panel_line(g->p, PSC_FONT_SMALL, PSC_CENTRE, PSC_COL_DIM, text, o.x[3] + 4, o.x[3] + o.w - 4, top + 27);
+        if (l->closed) /* the session does not hold it any more */
+            psc_panel_frame(g->p, (struct psc_area){o.x[3], top, o.x[3] + o.w, top + 38}, 2, l->gone ? PSC_COL_DIM : PSC_COL_STAGE_EDGE,
+                            l->gone ? PSC_DASH_IDLE : PSC_UNBROKEN);
+        psc_panel_line(g->p, PSC_FONT_SMALL, PSC_CENTRE, l->gone && leases ? PSC_COL_WARN_TEXT : PSC_COL_DIM, text, o.x[3] + 4, o.x[3] + o.w - 4, top + 27);
     }
     uint32_t all = put_used(g, &o, y), rows = o.row;
     if (!all)
