@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define POISON 0xffc5deadu       /* a NaN: what the shim leaves where a staged copy has not arrived */
-#define PINNED_BLOCK 262144u     /* least size of a block of the capture */
+#define PINNED_BLOCKS 4u         /* of the capture, as a rule: pinning takes a device's driver long */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -195,7 +195,7 @@ static void *take_pinned(struct psc_backend *b, uint64_t n)
             return p->at + p->used - n;
         }
     }
-    uint64_t room = n > PINNED_BLOCK ? n : PINNED_BLOCK;
+    uint64_t block = b->rt->capture_bytes / PINNED_BLOCKS, room = n > block ? n : block;
     if (n > b->rt->capture_bytes || b->pinned_bytes + room > b->rt->capture_bytes ||
         !psc_grow(&b->pinned, b->pinned_n + 1, &b->pinned_cap, sizeof *b->pinned))
         return NULL;
