@@ -1,19 +1,15 @@
 /* run: executes a model or a graph here. Text appears as it comes; what is to be kept is written at the end, or
  * streamed. Ctrl-C ends the run, not the program: what was recorded is written all the same. */
 #include "app/cli/commands.h"
-#include "app/cli/figures.h"
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
 #include "app/cli/run-arena.h"
 #include "app/cli/run-files.h"
+#include "app/cli/run-findings.h"
 #include "app/cli/run-values.h"
-#include "app/cli/words.h"
 #include "app/kv-files.h"
 #include "app/subject.h"
 #include "backends/registry.h"
-#include "core/debug/analysis.h"
-#include "core/debug/explain-verify.h"
-#include "core/debug/explain.h"
 #include "traces/traces.h"
 
 #include <errno.h>
@@ -23,9 +19,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define FINDINGS_SHOWN 20u
-#define VERIFIED_SHOWN 5u
 
 struct running {
     const struct cli_options *options;
@@ -360,41 +353,6 @@ static double rate(uint64_t tokens, double seconds)
     return seconds > 0 ? (double)tokens / seconds : 0;
 }
 
-static void verified_json(struct psc_json *j, const struct psc_verified *v)
-{
-    struct psc_text text = {0};
-    psc_json_key(j, "verified");
-    psc_json_object(j);
-    psc_json_put_u64(j, "steps", v->steps);
-    psc_json_put_u64(j, "values", v->values);
-    psc_json_put_u64(j, "differ", v->differ);
-    psc_json_put_u64(j, "computed", v->computed_n);
-    psc_json_put_u64(j, "memory", v->memory_n);
-    psc_json_put_u64(j, "played", v->played);
-    psc_json_put_u64(j, "replay", v->replay_n);
-    psc_json_key(j, "first");
-    psc_json_array(j);
-    for (uint32_t i = 0; i < v->first_n; i++) {
-        const struct psc_verify_difference *d = &v->first[i];
-        psc_text_clear(&text);
-        psc_explain_verify_difference(&text, d);
-        psc_json_object(j);
-        psc_json_put_string(j, "cause", psc_verify_cause_name(d->cause));
-        psc_json_put_string(j, "kind", d->kind);
-        psc_json_put_u64(j, "phase", d->phase);
-        psc_json_put_u64(j, "step", d->step);
-        cli_id_json(j, "node", d->graph, d->node < d->graph->n ? d->node : PSC_NONE);
-        if (d->cause != PSC_VERIFY_COMPUTED && d->cause != PSC_VERIFY_UNWRITTEN)
-            psc_json_put_u64(j, "reads", d->graph->nodes[d->value].id);
-        psc_json_put_string(j, "text", psc_text_str(&text));
-        psc_json_end_object(j);
-    }
-    psc_json_end_array(j);
-    psc_json_end_object(j);
-    j->out.failed = j->out.failed || text.failed;
-    psc_text_release(&text);
-}
-
 static void result_json(struct psc_json *j, const struct running *r)
 {
     const struct psc_run_result *a = &r->result;
@@ -425,7 +383,7 @@ static void result_json(struct psc_json *j, const struct running *r)
         psc_json_put_u64(j, "replays", a->counters.replays);
     }
     if (r->verify)
-        verified_json(j, &r->verified);
+        cli_verified_json(j, &r->verified);
 }
 
 /* ---- beside a clean run ------------------------------------------------------------------------------------- */
@@ -441,108 +399,6 @@ static enum cli_exit verify(struct running *r)
     enum psc_status status = psc_verify_run(r->verify, apis, api_n, &r->request, &r->result, &r->verified, &error);
     clear_progress(r);
     return status ? cli_complain(r->options->file, &error) : CLI_CLEAN;
-}
-
-static void tell_line(const char *prefix, struct psc_text *text)
-{
-    struct psc_text line = {0};
-    cli_add_safe(&line, psc_text_str(text));
-    fprintf(stderr, "planscope-cli: %s%s\n", prefix, psc_text_str(&line));
-    psc_text_release(&line);
-    psc_text_release(text);
-}
-
-static void tell_verified(const struct running *r)
-{
-    struct psc_text text = {0};
-    if (!r->verify || r->result.cancelled)
-        return;
-    for (uint32_t i = 0; i < r->verified.first_n && i < VERIFIED_SHOWN; i++) {
-        psc_explain_verify_difference(&text, &r->verified.first[i]);
-        tell_line(i ? "then " : "", &text);
-    }
-    psc_explain_verified(&text, &r->verified);
-    tell_line("", &text);
-}
-
-/* The analysis lives as long as `own`, which it borrows; NULL when memory is exhausted. */
-static struct psc_analysis *analyse(const struct psc_phase *phase, const struct psc_story *story, struct psc_phase *own)
-{
-    struct psc_analysis_options plain = {.plan = psc_plan_defaults};
-    struct psc_analysis *analysis = NULL;
-    *own = *phase;
-    own->story = (struct psc_story *)(uintptr_t)story;
-    return psc_analysis_new(own, &plain, &analysis, NULL) ? NULL : analysis;
-}
-
-static bool holds(const struct psc_analysis *a, const struct psc_finding *f)
-{
-    for (uint32_t i = 0; a && i < a->check.finding_n; i++) {
-        const struct psc_finding *g = &a->check.findings[i];
-        if (g->victim == f->victim && g->writer == f->writer && g->reader == f->reader && g->reader_kind == f->reader_kind)
-            return true;
-    }
-    return false;
-}
-
-/* Findings of one story of a phase, in sentences, on stderr; without those of `told`, which may be NULL. */
-static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story *story, const struct psc_analysis *told,
-                           const char *when, uint32_t shown)
-{
-    struct psc_phase own;
-    struct psc_analysis *analysis = analyse(phase, story, &own);
-    for (uint32_t i = 0; analysis && i < analysis->check.finding_n && shown < FINDINGS_SHOWN; i++) {
-        struct psc_text text = {0}, line = {0};
-        if (holds(told, &analysis->check.findings[i]))
-            continue;
-        shown++;
-        psc_explain_finding(&text, analysis, &analysis->check.findings[i]);
-        cli_add_safe(&line, psc_text_str(&text));
-        fprintf(stderr, "planscope-cli: %s%s: %s\n", phase->kind, when, psc_text_str(&line));
-        psc_text_release(&line);
-        psc_text_release(&text);
-    }
-    psc_analysis_free(analysis);
-    return shown;
-}
-
-/* Each phase's story, and the first one of its own that a step has. */
-static void tell_findings(const struct running *r)
-{
-    const struct psc_run_result *a = &r->result;
-    uint32_t shown = 0;
-    for (uint32_t p = 0; a->finding_n && a->doc && p < a->doc->phase_n; p++) {
-        const struct psc_phase *phase = &a->doc->phases[p];
-        struct psc_arena arena = {0};
-        struct psc_step step = {0};
-        if (phase->story)
-            shown = tell_story(phase, phase->story, NULL, "", shown);
-        for (uint32_t s = 0; !step.story && s < psc_doc_step_n(a->doc, p); s++)
-            if (psc_doc_load_step(a->doc, p, s, &arena, &step, NULL))
-                break;
-        if (step.story)
-            shown = tell_story(phase, step.story, NULL, "", shown);
-        psc_arena_release(&arena);
-    }
-    for (uint32_t p = 0; shown < a->finding_n && a->planned_finding_n && a->doc && p < a->doc->phase_n; p++) {
-        const struct psc_phase *phase = &a->doc->phases[p]; /* what a run that ended early did not come to */
-        struct psc_phase own;
-        struct psc_analysis *told = phase->story ? analyse(phase, phase->story, &own) : NULL;
-        if (told)
-            shown = tell_story(phase, NULL, told, ", in the plan", shown);
-        psc_analysis_free(told);
-    }
-    if (a->finding_n > shown)
-        fprintf(stderr, "planscope-cli: %" PRIu32 " %s\n", a->finding_n, a->finding_n == 1 ? "finding" : "findings in all");
-    if (a->confirmed_n)
-        fprintf(stderr, "planscope-cli: %" PRIu32 " %s other bytes than were written (by hashes)\n", a->confirmed_n,
-                a->confirmed_n == 1 ? "read saw" : "reads saw");
-    if (a->arena_broken.ever)
-        fprintf(stderr, "planscope-cli: the arenas: %s\n", a->arena_broken.text);
-    if (a->unwritten_n)
-        fprintf(stderr, "planscope-cli: %" PRIu64 " rows of KV were read that nobody had written\n", a->unwritten_n);
-    if (a->doc)
-        cli_warn(a->doc);
 }
 
 static enum cli_exit answer(struct running *r)
@@ -597,8 +453,9 @@ static enum cli_exit execute(struct running *r)
         exit = CLI_BAD;
     if (verify(r))
         exit = CLI_BAD;
-    tell_findings(r);
-    tell_verified(r);
+    cli_tell_findings(&r->result);
+    if (r->verify && !r->result.cancelled)
+        cli_tell_verified(&r->verified);
     if (ran) { /* a file that could not be written takes nothing from what was computed */
         enum cli_exit said = answer(r);
         exit = exit ? exit : said;
