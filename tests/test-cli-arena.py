@@ -57,6 +57,8 @@ def after_the_first_runs_nothing_is_asked_of_the_heap():
     equal(allocs[1:4], [1, 1, 1], 'an output held longer costs one block')
     equal(allocs[4:], [0] * 6)
     equal([r['held'] for r in d['arena']['runs']], [1, 2, 3] + [3] * 7)
+    trimmed = good('run', '--preset', 'tiny-qwen2', '--tokens', '5,77', '-n', '4', '--json', *ARENA, '--trim').json['arena']
+    check(all(r['system_allocs'] > 5 and r['retained_exec'] == 0 for r in trimmed['runs']), trimmed)
     borrowed = good('run', '--preset', 'tiny-qwen2', '--tokens', '5,77', '-n', '10', '--json', *ARENA, '--inputs', 'borrow').json
     equal([r['staged'] for r in borrowed['arena']['runs']], [0] * 10)
     equal([r['system_allocs'] for r in borrowed['arena']['runs']][1:], [0] * 9)
@@ -239,6 +241,7 @@ def what_does_not_go_together_is_refused():
     where = chain()
     for options, words in [
         (('--hold', '2'), 'give --memory arena'),
+        (('--trim',), 'give --memory arena'),
         (('--fault', 'a4'), 'give --memory arena'),
         (('--io-cap', '5'), 'give --memory arena'),
         (ARENA + ('--planner', 'naive'), 'nothing is planned'),

@@ -14,7 +14,7 @@ enum psc_status cli_arena_request(const struct cli_options *o, struct psc_arena_
 {
     const struct cli_run *c = &o->run;
     if (!c->on_arenas && c->for_arenas)
-        return psc_fail(reterr, PSC_ERR_USAGE, "--hold, --inputs, --exec-slots, --io-slots, --exec-cap, --io-cap and the faults a1 to a%u "
+        return psc_fail(reterr, PSC_ERR_USAGE, "--hold, --trim, --inputs, --exec-slots, --io-slots, --exec-cap, --io-cap and the faults a1 to a%u "
                         "are for runs on arenas: give --memory arena", PSC_ARENA_FAULT_N);
     if (!c->on_arenas)
         return PSC_OK;
@@ -35,6 +35,7 @@ enum psc_status cli_arena_request(const struct cli_options *o, struct psc_arena_
     settings->alignment = o->plan.align > UINT32_MAX ? UINT32_MAX : (uint32_t)o->plan.align;
     request->session.arenas = settings;
     request->hold = c->hold;
+    request->trim = c->trim;
     request->borrow_inputs = c->borrow;
     return PSC_OK;
 }

@@ -182,6 +182,12 @@ static bool set_memory(struct cli_options *o, const char *v)
     o->run.on_arenas = !strcmp(v, "arena");
     return o->run.on_arenas || !strcmp(v, "pool");
 }
+static bool set_trim(struct cli_options *o, const char *v)
+{
+    (void)v;
+    return o->run.for_arenas = o->run.trim = true;
+}
+
 static bool set_hold(struct cli_options *o, const char *v)
 {
     return (o->run.for_arenas = true) && whole(v, 0, &o->run.hold);
@@ -226,6 +232,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--refill", NULL, RUN, set_refill, NULL, "fill the inputs of a graph before each time"},
     {"--memory", "WHERE", RUN, set_memory, "pool or arena",
      "where values live: in a pool by a plan, or on two arenas at run time; default pool"},
+    {"--trim", NULL, RUN, set_trim, NULL, "arena: after each run free blocks go back to the heap"},
     {"--hold", "K", RUN, set_hold, "a number of runs", "arena: hold the outputs of so many runs; default 0"},
     {"--inputs", "HOW", RUN, set_inputs, "copy or borrow", "arena: copy inputs into the I/O arena or read them where they are; default copy"},
     {"--exec-slots", "N", RUN, set_exec_slots, "a number from 1", "arena: blocks of the execution arena in use at once; default any"},

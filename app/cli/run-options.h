@@ -27,6 +27,7 @@ struct cli_run { /* all strings are borrowed from argv */
     struct psc_session_options session; /* all but planner and plan */
     bool on_arenas, borrow, has_mode, for_arenas; /* for_arenas: an option of runs on arenas was given */
     uint32_t hold;
+    bool trim;
     struct psc_arena_settings arenas;
 };
 

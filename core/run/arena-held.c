@@ -32,19 +32,14 @@ void psc_session_arena_broken(const struct psc_session *s, struct psc_arena_brok
     *ret = s->arena->house->broken;
 }
 
-void psc_session_arena_clear(struct psc_session *s)
-{
-    psc_arena_memory_end_run(s->arena);
-}
-
 uint64_t psc_session_arena_trim(struct psc_session *s)
 {
     struct psc_arena_memory *m = s->arena;
     uint64_t bytes = 0;
-    psc_arena_memory_step(m, "trim: free blocks of both arenas go");
+    psc_arena_house_step(m->house, "trim: free blocks of both arenas go");
     for (unsigned a = 0; a < 2; a++)
         bytes += psc_depot_trim(m->house->depot[a]);
-    psc_arena_memory_look(m->house, false);
+    psc_arena_house_look(m->house, false);
     return bytes;
 }
 
@@ -72,7 +67,7 @@ static enum psc_status detach(struct psc_arena_memory *m, psc_node output, struc
     struct psc_arena_story *story = m->house->settings.story;
     const struct psc_node_info *node = &m->program->graph->nodes[output];
     struct psc_arena_place from;
-    unsigned char *source = psc_arena_memory_of(m, output, &from), *to;
+    const unsigned char *source = psc_arena_memory_of(m, output, &from);
     uint32_t value = PSC_NONE;
     char name[128];
     if (!source)
@@ -80,22 +75,18 @@ static enum psc_status detach(struct psc_arena_memory *m, psc_node output, struc
     if (story)
         story->value = value = psc_arena_story_value(story, PSC_VALUE_NODE, psc_arena_memory_label(m, output, name, sizeof name), PSC_DEPOT_IO,
                                                      node->bytes, PSC_NONE, 0);
-    enum psc_status status = psc_context_begin_node(&m->context, &output, 1, reterr);
-    if (!status)
-        status = psc_context_output(&m->context, 0, node->bytes, &to, reterr);
-    if (!status) {
-        psc_arena_memory_enter(m, output, value);
-        memcpy(to, source, node->bytes);
-        m->copied += node->bytes;
-        if (story) {
-            uint32_t read = psc_arena_story_add(story, PSC_EV_READ, from.value, 0, from.buffer, from.generation, from.offset,
-                                                from.offset + node->bytes, PSC_NONE);
-            psc_arena_story_add(story, PSC_EV_WRITE, value, 0, m->values[output].buffer,
-                                m->context.tensors[output].handle.ticket.generation, 0, node->bytes, read);
-        }
-        status = psc_context_end_node(&m->context, reterr);
+    enum psc_status status = psc_context_put(&m->context, output, source, node->bytes, reterr);
+    if (status)
+        return status;
+    psc_arena_memory_enter(m, output, value);
+    m->copied += node->bytes;
+    if (story) {
+        uint32_t read = psc_arena_story_add(story, PSC_EV_READ, from.value, 0, from.buffer, from.generation, from.offset,
+                                            from.offset + node->bytes, PSC_NONE);
+        psc_arena_story_add(story, PSC_EV_WRITE, value, 0, m->values[output].buffer, m->context.tensors[output].handle.ticket.generation, 0,
+                            node->bytes, read);
     }
-    return status;
+    return PSC_OK;
 }
 
 static enum psc_status lend(struct psc_arena_memory *m, psc_node block, struct psc_held *held, struct psc_error *reterr)
@@ -138,7 +129,8 @@ enum psc_status psc_session_hold(struct psc_session *s, psc_node output, struct 
         return psc_fail_nomem(reterr);
     *held = (struct psc_held){.house = m->house, .run = m->house->run, .bytes = m->program->graph->nodes[output].bytes,
                               .offset = block == root && root != output ? m->program->graph->nodes[output].root_offset : 0};
-    psc_arena_memory_step(m, "hold %s of run %u", psc_arena_memory_label(m, output, name, sizeof name), held->run + 1);
+    if (m->house->settings.story)
+        psc_arena_house_step(m->house, "hold %s of run %u", psc_arena_memory_label(m, output, name, sizeof name), held->run + 1);
     struct psc_held *other = m->values[block].held;
     if (other) { /* once more, or another output that shows the same block */
         if (m->house->settings.story)
@@ -161,7 +153,7 @@ enum psc_status psc_session_hold(struct psc_session *s, psc_node output, struct 
     if (held->offset)
         held->window = m->values[output].value;
     join(held);
-    psc_arena_memory_look(m->house, false);
+    psc_arena_house_look(m->house, false);
     *ret = held;
     return PSC_OK;
 }
@@ -170,8 +162,8 @@ enum psc_status psc_held_share(struct psc_held *held, struct psc_held **ret, str
 {
     struct psc_held *one = psc_alloc0(1, sizeof *one);
     enum psc_status status = one ? PSC_OK : psc_fail_nomem(reterr);
-    if (!status && held->house->first)
-        psc_arena_memory_step(held->house->first, "one more holder of an output of run %u", held->run + 1);
+    if (!status)
+        psc_arena_house_step(held->house, "one more holder of an output of run %u", held->run + 1);
     if (!status) {
         *one = *held;
         one->lease = (struct psc_lease){0};
@@ -185,7 +177,7 @@ enum psc_status psc_held_share(struct psc_held *held, struct psc_held **ret, str
         return status;
     }
     join(one);
-    psc_arena_memory_look(held->house, false);
+    psc_arena_house_look(held->house, false);
     *ret = one;
     return PSC_OK;
 }
@@ -193,8 +185,8 @@ enum psc_status psc_held_share(struct psc_held *held, struct psc_held **ret, str
 const void *psc_held_read(struct psc_held *held, uint64_t *ret_bytes)
 {
     struct psc_arena_story *story = held->house->settings.story;
-    if (story && held->house->first) {
-        psc_arena_memory_step(held->house->first, "read what is held of run %u", held->run + 1);
+    if (story) {
+        psc_arena_house_step(held->house, "read what is held of run %u", held->run + 1);
         psc_arena_story_add(story, PSC_EV_HOST_READ, held->window, 0, held->buffer, held->lease.ticket.generation, held->offset,
                             held->offset + held->bytes, PSC_NONE);
     }
@@ -222,8 +214,7 @@ enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
     if (!held)
         return PSC_OK;
     h = held->house;
-    if (h->first)
-        psc_arena_memory_step(h->first, "drop what was held of run %u", held->run + 1);
+    psc_arena_house_step(h, "drop what was held of run %u", held->run + 1);
     if (psc_depot_gone(held->lease.store))
         status = psc_fail(reterr, PSC_ERR_RUN, "an output of run %u, held since, has lost its arena, which is gone", held->run + 1);
     else if (psc_arena_canary(held->lease.ticket.memory, held->lease.ticket.bytes) != held->canary)
@@ -237,8 +228,7 @@ enum psc_status psc_held_drop(struct psc_held *held, struct psc_error *reterr)
     if (h->settings.story)
         h->settings.story->value = held->value;
     psc_lease_reset(&held->lease);
-    if (h->first)
-        psc_arena_memory_look(h, false);
+    psc_arena_house_look(h, false);
     psc_arena_house_unref(h);
     psc_free(held);
     return status;

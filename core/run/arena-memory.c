@@ -12,9 +12,9 @@
 
 /* ---- telling --------------------------------------------------------------------------------------------------- */
 
-void psc_arena_memory_step(struct psc_arena_memory *m, const char *fmt, ...)
+void psc_arena_house_step(struct psc_arena_house *h, const char *fmt, ...)
 {
-    struct psc_arena_story *story = m->house->settings.story;
+    struct psc_arena_story *story = h->settings.story;
     char text[200];
     va_list args;
     if (!story)
@@ -98,11 +98,11 @@ static bool claim_all(struct psc_arena_house *h, struct psc_arena_state *state)
 }
 
 /* Whatever cannot be looked at for want of memory is looked at after the next event. */
-void psc_arena_memory_look(struct psc_arena_house *h, bool cleared)
+void psc_arena_house_look(struct psc_arena_house *h, bool cleared)
 {
     struct psc_arena_state state = {.stores = {h->depot[0], h->depot[1]}, .cleared = cleared};
     struct psc_arena_verdict v;
-    if (!h->settings.check)
+    if (!h->settings.check || !h->first)
         return;
     uint64_t slots = (uint64_t)psc_depot_figures(h->depot[0]).slot_n + psc_depot_figures(h->depot[1]).slot_n;
     if ((slots > EVERY_EVENT && h->event_n++ % slots && !cleared) || !claim_all(h, &state))
@@ -371,7 +371,7 @@ static enum psc_status take_graph(struct psc_arena_memory *m, struct psc_error *
     uint32_t n = p->graph->n;
     enum psc_status status;
     if (m->input_n)
-        psc_arena_memory_step(m, "another graph: what the inputs of the last one had goes back");
+        psc_arena_house_step(m->house, "another graph: what the inputs of the last one had goes back");
     forget_graph(m);
     m->values = psc_arena_alloc(&m->arena, n, sizeof *m->values);
     m->live = psc_arena_alloc(&m->arena, n, sizeof *m->live);
@@ -400,13 +400,13 @@ static void leave_all(struct psc_arena_memory *m)
             psc_arena_memory_unstage(m, k);
     while (m->live_n) {
         psc_arena_memory_leave(m, m->live[m->live_n - 1]);
-        psc_arena_memory_look(m->house, false);
+        psc_arena_house_look(m->house, false);
     }
     forget_held(m);
 }
 
 /* What nobody holds goes back; the next run begins. */
-void psc_arena_memory_end_run(struct psc_arena_memory *m)
+static void end_run(struct psc_arena_memory *m)
 {
     struct psc_arena_house *h = m->house;
     struct psc_arena_story *story = h->settings.story;
@@ -415,16 +415,16 @@ void psc_arena_memory_end_run(struct psc_arena_memory *m)
     if (m->is_child) { /* its parent's run goes on */
         leave_all(m);
         m->ran = false;
-        psc_arena_memory_look(h, false);
+        psc_arena_house_look(h, false);
         return;
     }
-    psc_arena_memory_step(m, "run %u is over: what nobody holds goes back", h->run + 1);
+    psc_arena_house_step(m->house, "run %u is over: what nobody holds goes back", h->run + 1);
     if (story)
         story->why = psc_arena_story_add(story, PSC_EV_CLEAR, PSC_NONE, 0, UINT64_MAX, 0, 0, 0, PSC_NONE);
     leave_all(m);
     psc_context_clear(&m->context);
     m->ran = false;
-    psc_arena_memory_look(h, true);
+    psc_arena_house_look(h, true);
     h->run++;
     if (story && story->run < UINT16_MAX)
         story->run++;
@@ -448,7 +448,7 @@ enum psc_status psc_arena_memory_ready(struct psc_arena_memory *m, struct psc_er
     enum psc_status status = psc_schedule_settle(m->s, reterr);
     if (status)
         return status;
-    psc_arena_memory_end_run(m);
+    end_run(m);
     if (begins)
         begin_counting(m);
     if (other)
@@ -475,7 +475,7 @@ static void end_input(struct psc_arena_memory *m, struct psc_arena_input *in)
         if (story)
             psc_arena_story_add(story, PSC_EV_RELEASE, in->place.value, 0, in->place.buffer, 0, 0, in->bytes, PSC_NONE);
         psc_depot_end_borrow(h->depot[PSC_DEPOT_IO], in->memory, in->bytes);
-        psc_arena_memory_look(h, false);
+        psc_arena_house_look(h, false);
     }
     if (in->borrowed)
         (void)psc_slot_tree_take(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, 0);
@@ -483,7 +483,7 @@ static void end_input(struct psc_arena_memory *m, struct psc_arena_input *in)
         story->value = in->place.value;
     psc_block_handle_reset(&in->handle, NULL);
     *in = (struct psc_arena_input){0};
-    psc_arena_memory_look(h, false);
+    psc_arena_house_look(h, false);
 }
 
 static enum psc_status stage(struct psc_arena_memory *m, struct psc_arena_input *in, const char *name, psc_node node,
@@ -503,7 +503,7 @@ static enum psc_status stage(struct psc_arena_memory *m, struct psc_arena_input 
     in->bytes = bytes;
     in->place.generation = in->handle.ticket.generation;
     in->place.buffer = (uint32_t)psc_depot_slots(h->depot[PSC_DEPOT_IO])[in->handle.ticket.slot].buffer;
-    psc_arena_memory_look(h, false);
+    psc_arena_house_look(h, false);
     status = pool->api->write(pool->backend, (psc_address)(uintptr_t)in->memory, words, bytes, reterr);
     m->staged += bytes;
     if (story)
@@ -536,21 +536,21 @@ enum psc_status psc_arena_memory_fill(struct psc_arena_memory *m, uint32_t input
     struct psc_arena_input *in = &m->inputs[input];
     psc_node node = m->program->inputs[input].node;
     enum psc_status status = PSC_OK;
-    char text[160], name[128];
-    psc_arena_memory_label(m, node, text, sizeof text);
-    snprintf(name, sizeof name, "%.100s", text);
+    char name[128] = "";
+    if (m->house->settings.story)
+        psc_arena_memory_label(m, node, name, sizeof name);
     if (in->memory) {
-        psc_arena_memory_step(m, "input %s is given anew: what it had goes back", name);
+        psc_arena_house_step(m->house, "input %.100s is given anew: what it had goes back", name);
         end_input(m, in);
     }
-    psc_arena_memory_step(m, "input %s: %s", name, borrowed ? "the caller's memory, in no arena" : "copied into the I/O arena");
+    psc_arena_house_step(m->house, "input %.100s: %s", name, borrowed ? "the caller's memory, in no arena" : "copied into the I/O arena");
     if (!m->program->graph->nodes[node].bytes)
         return PSC_OK;
     if (borrowed)
         borrow(m, in, name, node, words);
     else
         status = stage(m, in, name, node, words, reterr);
-    psc_arena_memory_look(m->house, false);
+    psc_arena_house_look(m->house, false);
     return status;
 }
 
@@ -570,7 +570,7 @@ void psc_arena_memory_unstage(struct psc_arena_memory *m, uint32_t transfer)
     if (m->house->settings.story)
         m->house->settings.story->value = staged->place.value;
     psc_block_handle_reset(&staged->handle, NULL);
-    psc_arena_memory_look(m->house, false);
+    psc_arena_house_look(m->house, false);
 }
 
 /* Gives its block back, if it has one still. */

@@ -114,7 +114,6 @@ enum psc_status psc_arena_memory_run(struct psc_arena_memory *m, const struct ps
 /* ---- shared by the sources */
 void psc_arena_house_unref(struct psc_arena_house *h);
 void psc_arena_house_quiet(struct psc_arena_house *h); /* nothing is told any more */
-void psc_arena_memory_end_run(struct psc_arena_memory *m);
 /* The copy on its own backend that operand k of the job is, or PSC_NONE. */
 uint32_t psc_arena_memory_copy(const struct psc_program *p, const struct psc_job *job, uint32_t k);
 /* A copy's block goes back, if it has one. */
@@ -124,8 +123,9 @@ const char *psc_arena_memory_label(const struct psc_arena_memory *m, psc_node no
 bool psc_arena_memory_owns(const struct psc_program *p, psc_node root);
 bool psc_arena_memory_makes(const struct psc_program *p, const struct psc_job *job); /* its output gets a block */
 /* The next position of the story, called like printf; nothing when there is no story. */
-void psc_arena_memory_step(struct psc_arena_memory *m, const char *fmt, ...) PSC_PRINTF(2, 3);
-void psc_arena_memory_look(struct psc_arena_house *h, bool cleared);
+void psc_arena_house_step(struct psc_arena_house *h, const char *fmt, ...) PSC_PRINTF(2, 3);
+/* At the invariants, while there is a session. */
+void psc_arena_house_look(struct psc_arena_house *h, bool cleared);
 void psc_arena_memory_enter(struct psc_arena_memory *m, psc_node root, uint32_t value); /* has memory of the context now */
 void psc_arena_memory_leave(struct psc_arena_memory *m, psc_node root);
 uint64_t psc_arena_memory_allocs(const struct psc_arena_house *h);

@@ -109,7 +109,7 @@ static enum psc_status make_output(const struct walk *w, psc_node i, struct psc_
     if (status)
         return status;
     psc_arena_memory_enter(w->m, i, value);
-    psc_arena_memory_look(w->m->house, false);
+    psc_arena_house_look(w->m->house, false);
     call->out.at = (psc_address)(uintptr_t)memory;
     return PSC_OK;
 }
@@ -138,7 +138,7 @@ static enum psc_status make_workspace(const struct walk *w, struct psc_job *job,
         status = psc_context_temporary(&w->m->context, call->workspace_bytes, &memory, reterr);
     if (status)
         return status;
-    psc_arena_memory_look(w->m->house, false);
+    psc_arena_house_look(w->m->house, false);
     call->workspace = (psc_address)(uintptr_t)memory;
     return PSC_OK;
 }
@@ -179,7 +179,7 @@ static enum psc_status run_kernel(struct walk *w, uint32_t at, struct psc_error 
         tell_writes(w, job, makes && !status, workspace);
     }
     ended = psc_context_end_node(&w->m->context, status ? NULL : reterr); /* and they are gone at once */
-    psc_arena_memory_look(w->m->house, false);
+    psc_arena_house_look(w->m->house, false);
     return status ? status : ended;
 }
 
@@ -197,7 +197,7 @@ static void give_back(struct walk *w, uint32_t item, psc_node position)
         psc_arena_memory_unstage(w->m, copy);
     } else {
         psc_arena_memory_leave(w->m, item);
-        psc_arena_memory_look(w->m->house, false);
+        psc_arena_house_look(w->m->house, false);
     }
 }
 
@@ -232,7 +232,7 @@ static enum psc_status make_room(struct walk *w, const struct psc_job *job, stru
     const struct psc_pool *pool = &w->s->pools[job->pool];
     if (!job->fresh || !w->m->leaving_n || psc_depot_has_free(depot, job->call.out.bytes))
         return PSC_OK;
-    psc_arena_memory_step(w->m, "wait for %s, run %u: what it has read goes back", pool->api->name, w->m->house->run + 1);
+    psc_arena_house_step(w->m->house, "wait for %s, run %u: what it has read goes back", pool->api->name, w->m->house->run + 1);
     return wait_for(w, pool, reterr);
 }
 
@@ -278,7 +278,7 @@ static enum psc_status take_result(struct walk *w, psc_node i, struct psc_sessio
         return status;
     psc_arena_memory_leave(cm, output);
     psc_arena_memory_enter(w->m, i, value);
-    psc_arena_memory_look(w->m->house, false);
+    psc_arena_house_look(w->m->house, false);
     return PSC_OK;
 }
 
@@ -295,7 +295,7 @@ static enum psc_status run_child(struct walk *w, uint32_t at, struct psc_session
     if (!status)
         status = psc_session_execute(child, NULL, reterr);
     if (!status && w->story)
-        psc_arena_memory_step(w->m, "%s: the child graph's result, handed over", label(w, job->node, name, sizeof name));
+        psc_arena_house_step(w->m->house, "%s: the child graph's result, handed over", label(w, job->node, name, sizeof name));
     if (!status)
         status = take_result(w, job->node, child, reterr);
     if (!status) {
@@ -323,7 +323,7 @@ static enum psc_status fetch(struct walk *w, uint32_t k, struct psc_error *reter
     if (w->story) {
         (void)psc_arena_memory_of(w->m, t->node, &from);
         snprintf(name, sizeof name, "%.99s on %.30s", label(w, t->node, node, sizeof node), to);
-        psc_arena_memory_step(w->m, "%s, run %u: transferred into the I/O arena", name, w->m->house->run + 1);
+        psc_arena_house_step(w->m->house, "%s, run %u: transferred into the I/O arena", name, w->m->house->run + 1);
         staged->place = (struct psc_arena_place){0};
         w->story->value = staged->place.value = staged->place.base =
             psc_arena_story_value(w->story, PSC_VALUE_STAGING, name, PSC_DEPOT_IO, t->bytes, PSC_NONE, 0);
@@ -334,7 +334,7 @@ static enum psc_status fetch(struct walk *w, uint32_t k, struct psc_error *reter
     staged->place.buffer = (uint32_t)psc_depot_slots(io)[staged->handle.ticket.slot].buffer;
     staged->place.generation = staged->handle.ticket.generation;
     t->to = (psc_address)(uintptr_t)staged->handle.ticket.memory;
-    psc_arena_memory_look(w->m->house, false);
+    psc_arena_house_look(w->m->house, false);
     status = psc_copy_enqueue(&w->copying, k, reterr);
     if (status)
         return status;
@@ -378,7 +378,7 @@ static enum psc_status show_view(struct walk *w, struct psc_job *job, struct psc
     char name[128];
     job->call.out.at = psc_arena_memory_address(w->m, job->node, job->call.out.at);
     if (w->story && !is_bound(w, job->node)) {
-        psc_arena_memory_step(w->m, "%s, run %u: a view", label(w, job->node, name, sizeof name), w->m->house->run + 1);
+        psc_arena_house_step(w->m->house, "%s, run %u: a view", label(w, job->node, name, sizeof name), w->m->house->run + 1);
         psc_arena_memory_show(w->m, job->node);
     }
     return psc_launch_job(&w->launch, job, PSC_LAUNCH_TELL, reterr);
@@ -398,7 +398,7 @@ static enum psc_status run_job(struct walk *w, uint32_t at, struct psc_error *re
     if (job->kind == PSC_JOB_MOVE)
         status = psc_fail(reterr, PSC_ERR_PLAN, "a view that is placed elsewhere has no place on an arena");
     if (job->kind == PSC_JOB_CALL && w->story)
-        psc_arena_memory_step(w->m, "%s, run %u%s", label(w, job->node, name, sizeof name), w->m->house->run + 1, child ? ": a graph" : "");
+        psc_arena_house_step(w->m->house, "%s, run %u%s", label(w, job->node, name, sizeof name), w->m->house->run + 1, child ? ": a graph" : "");
     if (job->kind == PSC_JOB_CALL)
         status = child ? run_child(w, at, child, reterr) : run_kernel(w, at, reterr);
     if (job->kind == PSC_JOB_VIEW)
@@ -420,7 +420,7 @@ static enum psc_status run_stretch(struct walk *w, const struct psc_stretch *str
     if (!status && w->launch.sink && w->launch.sink->split_end)
         status = w->launch.sink->split_end(w->launch.sink->ctx, stretch->split, reterr);
     if (!status && w->m->leaving_n)
-        psc_arena_memory_step(w->m, "wait for %s, run %u: what it has read goes back", w->s->pools[stretch->pool].api->name,
+        psc_arena_house_step(w->m->house, "wait for %s, run %u: what it has read goes back", w->s->pools[stretch->pool].api->name,
                               w->m->house->run + 1);
     return status ? status : wait_for(w, &w->s->pools[stretch->pool], reterr);
 }

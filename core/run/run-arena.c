@@ -42,8 +42,8 @@ enum psc_status psc_run_arena_set_up(struct psc_runner *r, struct psc_session_op
 {
     const struct psc_run_request *q = r->request;
     enum psc_status status = PSC_OK;
-    if (!options->arenas && (q->hold || q->borrow_inputs))
-        return psc_fail(reterr, PSC_ERR_USAGE, "outputs are held and inputs borrowed on arenas only");
+    if (!options->arenas && (q->hold || q->borrow_inputs || q->trim))
+        return psc_fail(reterr, PSC_ERR_USAGE, "outputs are held, inputs borrowed and free blocks trimmed on arenas only");
     if (!options->arenas)
         return PSC_OK;
     if (q->record.capture == PSC_CAPTURE_SPLIT && (q->record.values || q->record.contents))
@@ -89,12 +89,15 @@ enum psc_status psc_run_arena_fill(struct psc_runner *r, psc_node node, const vo
 
 /* ---- holding -------------------------------------------------------------------------------------------------------- */
 
-/* How many did not have their bytes any more. */
+/* Whoever held them looks at them once more. How many did not have their bytes any more. */
 static uint32_t drop(struct psc_run_holding *one)
 {
     uint32_t changed = 0;
-    for (uint32_t i = 0; one && one->held[i]; i++)
+    uint64_t bytes;
+    for (uint32_t i = 0; one && one->held[i]; i++) {
+        (void)psc_held_read(one->held[i], &bytes);
         changed += psc_held_drop(one->held[i], NULL) != PSC_OK;
+    }
     psc_free(one);
     return changed;
 }
@@ -144,6 +147,8 @@ enum psc_status psc_run_arena_after(struct psc_runner *r, struct psc_error *rete
         status = hold_outputs(r, reterr);
     if (status)
         return status;
+    if (r->request->trim)
+        (void)psc_session_arena_trim(r->session);
     if (!psc_grow(&to->arena_runs, (size_t)to->arena_run_n + 1, &r->arena_run_cap, sizeof *to->arena_runs))
         return psc_fail_nomem(reterr);
     psc_session_arena_run(r->session, &to->arena_runs[to->arena_run_n++]);

@@ -74,6 +74,7 @@ struct psc_run_request {
                                                 runs is the document's last phase; checks are on, no plan is looked at */
     uint32_t hold;                           /* on arenas: the outputs of so many runs are held, the oldest are dropped */
     bool borrow_inputs;                      /* on arenas: inputs are not copied */
+    bool trim;                               /* on arenas: after each run free blocks go back to the heap */
     struct psc_recorder_options record;
 
     /* Called from the running thread; any may be NULL. token: after each generated token. cancelled: asked at every

@@ -84,8 +84,7 @@ struct psc_depot_figures psc_session_depot(const struct psc_session *s, enum psc
 /* first: the invariants that broke first, at once; ever: all so far. text: of the first. */
 struct psc_arena_broken { unsigned first, ever; char text[240]; };
 void psc_session_arena_broken(const struct psc_session *s, struct psc_arena_broken *ret);
-/* Ends the run now instead of at the next one's beginning; free blocks go. Returns their bytes. */
-void psc_session_arena_clear(struct psc_session *s);
+/* Free blocks go. Returns their bytes. */
 uint64_t psc_session_arena_trim(struct psc_session *s);
 /* Nothing is told any more. */
 void psc_session_arena_quiet(struct psc_session *s);

@@ -259,6 +259,7 @@ static struct psc_run_request clean_request(struct psc_verify *v)
     q.session.planner = psc_planner_find("naive");
     q.session.arenas = NULL;
     q.hold = 0;
+    q.trim = false;
     q.borrow_inputs = false;
     q.session.plan = psc_plan_defaults;
     q.session.plan.mode = PSC_MODE_HARDENED;
