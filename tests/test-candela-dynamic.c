@@ -1,6 +1,8 @@
 /* Skeletons: composed, for any layout, with plans kept by use. Handles and their bytes. */
 #include "core/base/hash.h"
 #include "core/candela/dynamic.h"
+#include "core/candela/parse.h"
+#include "core/candela/verify.h"
 #include "tests/lazy-run.h"
 #include "tests/util.h"
 
@@ -140,6 +142,141 @@ static void test_compose(void)
     }
     psc_skeleton_free(s);
     psc_lazy_release(&l);
+}
+
+/* ---- skeletons that are typed ------------------------------------------------------------------------------ */
+
+/* What is baked gives what is written out, whoever plans it, and is checked against it. */
+static void test_typed(void)
+{
+    static const char *const pairs[][2] = {
+        {"x = slot(4); y = slot(4); f = (x + 1) * y; r = baked(f, a, b) - a", "r = (a + 1) * b - a"},
+        {"x = slot(4); y = slot(4); f = y - x; r = baked(f, a, b)", "a; r = b - a"}, /* slots as they are written, not as they are reached */
+        {"x = slot(2, 2); f = transpose(x) + 1; e = [[1, 2], [3, 4]]; r = baked(f, e) * baked(f, baked(f, e))",
+         "e = [[1, 2], [3, 4]]; r = (transpose(e) + 1) * (transpose(transpose(e) + 1) + 1)"},
+        {"x = slot(4); g = x * 2; y = slot(4); f = baked(g, y) + 1; r = baked(f, a + b) - b", "r = (a + b) * 2 + 1 - b"}, /* one inside another */
+        {"x = slot(4); f = x * c + c; r = baked(f, a)", "c; r = a * c + c"},          /* edges of its own */
+        {"f = c + 1; r = baked(f) * a", "r = (c + 1) * a"},                       /* no slot at all */
+        {"x = slot(2, 2); f = transpose(x); t = noop(transpose([[1, 2], [3, 4]])); r = baked(f, as_contiguous(t)) + t",
+         "e = [[1, 2], [3, 4]]; r = e + transpose(e)"},
+        {"x = slot(4); k = cache(x + 1); f = k * k; r = baked(f, a) + baked(f, b)", "r = (a + 1) * (a + 1) + (b + 1) * (b + 1)"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
+        for (unsigned g = 0; g < PSC_GEN_N; g++) {
+            struct psc_candela_options options = {.generation = (enum psc_generation)g};
+            struct outcome baked, plain;
+            struct psc_lazy l;
+            struct psc_arena arena = {0};
+            struct psc_candela_verdict verdict;
+            struct psc_candela_plan *plan;
+            struct psc_error error = {0};
+            uint32_t root;
+            run_text(pairs[i][0], &options, false, &baked);
+            run_text(pairs[i][1], &(struct psc_candela_options){0}, false, &plain);
+            char *x = spell(&baked), *y = spell(&plain);
+            if (baked.status || plain.status)
+                g_error("%s: %s%s", pairs[i][0], baked.error.text, plain.error.text);
+            g_assert_cmpstr(x, ==, y);
+            g_free(x);
+            g_free(y);
+            psc_lazy_init(&l);
+            if (psc_lazy_parse_as(&l, &options, pairs[i][0], strlen(pairs[i][0]), &root, &error) ||
+                psc_candela_plan(&arena, &l, root, &options, &plan, &error) ||
+                psc_candela_verify(&arena, &l, root, plan, &verdict, &error))
+                g_error("%s: %s", pairs[i][0], error.text);
+            g_assert_true(verdict.executed);
+            for (uint32_t k = 0; k < verdict.n; k++)
+                g_assert_true(psc_wrong_is_waste(verdict.wrongs[k].what));
+            psc_arena_release(&arena);
+            psc_lazy_release(&l);
+        }
+}
+
+/* A defect of the plan inside is seen at the step that runs it. */
+static void test_typed_faults(void)
+{
+    static const struct { const char *text; uint64_t faults; enum psc_wrong what; enum psc_mishap mishap; } cases[] = {
+        {"x = slot(4); f = a - (x + 0); r = baked(f, b) + 1", BIT(B1), PSC_WRONG_VALUE, PSC_MISHAP_NONE},
+        {"x = slot(2, 2); t = transpose(x); s = t + 1; c = as_contiguous(t); f = c + s; r = baked(f, [[1, 2], [3, 4]]) + 1", BIT(B3),
+         PSC_WRONG_REFUSED, PSC_MISHAP_INSIDE},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct psc_candela_options broken = {.faults = cases[i].faults}, clean = {0};
+        struct psc_lazy l;
+        struct psc_arena arena = {0};
+        struct psc_candela_verdict verdict;
+        struct psc_candela_plan *plan;
+        uint32_t root;
+        psc_lazy_init(&l); /* only what is baked is planned with it */
+        g_assert_cmpint(psc_lazy_parse_as(&l, &broken, cases[i].text, strlen(cases[i].text), &root, NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_candela_plan(&arena, &l, root, &clean, &plan, NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_candela_verify(&arena, &l, root, plan, &verdict, NULL), ==, PSC_OK);
+        g_assert_cmpuint(verdict.n, ==, 1);
+        g_assert_cmpint(verdict.wrongs[0].what, ==, cases[i].what);
+        g_assert_cmpint(verdict.wrongs[0].mishap, ==, cases[i].mishap);
+        g_assert_cmpint(plan->steps[verdict.wrongs[0].step].how, ==, PSC_HOW_BAKED);
+        psc_arena_release(&arena);
+        psc_lazy_release(&l);
+    }
+}
+
+static void test_typed_wrong(void)
+{
+    static const char *const cases[][2] = {
+        {"x = slot(2); f = x + 1; baked(f)", "the expression has 1 slot, 0 tensors are given"},
+        {"x = slot(2); f = x + 1; baked(f, [1, 2], [3, 4])", "the expression has 1 slot, 2 tensors are given"},
+        {"x = slot(2); f = x + 1; baked(f, [1, 2, 3])", "is for slot x, [2]: it is [3]"},
+        {"x = slot(2, 2); t = transpose([[1, 2], [3, 4]]); baked(x + 1, t)", "lies otherwise; as_contiguous packs it"},
+        {"x = slot(2); baked(x + 1, 7)", "baked takes an expression over slots, and a tensor for each slot"},
+        {"baked()", "baked takes"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct psc_lazy l;
+        struct psc_error error = {0};
+        uint32_t root;
+        psc_lazy_init(&l);
+        g_assert_cmpint(psc_lazy_parse(&l, cases[i][0], strlen(cases[i][0]), &root, &error), ==, PSC_ERR_PARSE);
+        if (!strstr(error.text, cases[i][1]) || !error.line)
+            g_error("%s: %s", cases[i][0], error.text);
+        psc_lazy_release(&l);
+    }
+    for (unsigned more = 0; more < 2; more++) { /* as many as a text may have, and one more */
+        GString *text = g_string_new("x = slot(4); f = x + 1; v0 = a");
+        struct psc_lazy l;
+        uint32_t root;
+        for (unsigned i = 1; i <= PSC_LAZY_BAKED_MAX + more; i++)
+            g_string_append_printf(text, "; v%u = baked(f, v%u)", i, i - 1);
+        psc_lazy_init(&l);
+        g_assert_cmpint(psc_lazy_parse(&l, text->str, text->len, &root, NULL), ==, more ? PSC_ERR_PARSE : PSC_OK);
+        psc_lazy_release(&l);
+        g_string_free(text, TRUE);
+    }
+}
+
+static enum psc_status type_and_run(void *data G_GNUC_UNUSED)
+{
+    static const char text[] = "x = slot(4); g = x * 2; y = slot(4); f = baked(g, y) + y; r = baked(f, a + b)";
+    struct psc_arena arena = {0};
+    struct psc_lazy l;
+    struct psc_candela_plan *plan;
+    struct psc_candela_verdict verdict;
+    uint32_t root;
+    psc_lazy_init(&l);
+    enum psc_status status = psc_lazy_parse(&l, text, sizeof text - 1, &root, NULL);
+    if (!status)
+        status = psc_candela_plan(&arena, &l, root, &(struct psc_candela_options){0}, &plan, NULL);
+    if (!status)
+        status = psc_candela_verify(&arena, &l, root, plan, &verdict, NULL);
+    if (!status)
+        g_assert_cmpuint(verdict.n, ==, 0);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+    return status;
+}
+
+static void test_typed_out_of_memory(void)
+{
+    g_assert_cmpuint(test_oom_loop(type_and_run, NULL), >, 40);
 }
 
 /* ---- plans by layout --------------------------------------------------------------------------------------- */
@@ -297,6 +434,10 @@ int main(int argc, char **argv)
     g_test_add_func("/candela-dynamic/bytes/a-transposed-result-lies-as-it-was-computed", test_storage_order);
     g_test_add_func("/candela-dynamic/bytes/a-tensor-has-a-dimension", test_no_dimension);
     g_test_add_func("/candela-dynamic/skeleton/composed-over-results-and-one-twice", test_compose);
+    g_test_add_func("/candela-dynamic/skeleton/typed", test_typed);
+    g_test_add_func("/candela-dynamic/skeleton/typed-with-a-defect-inside", test_typed_faults);
+    g_test_add_func("/candela-dynamic/skeleton/typed-wrong", test_typed_wrong);
+    g_test_add_func("/candela-dynamic/skeleton/typed-out-of-memory", test_typed_out_of_memory);
     g_test_add_func("/candela-dynamic/plans/by-layout", test_by_layout);
     g_test_add_func("/candela-dynamic/plans/by-use", test_by_use);
     g_test_add_func("/candela-dynamic/oom", test_oom);

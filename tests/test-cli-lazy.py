@@ -99,6 +99,21 @@ def an_expression_is_told_about_and_exported():
 
 
 @test
+def what_is_baked_is_one_step_with_a_plan_of_its_own():
+    text = 'x = slot(4); y = slot(4); f = (x + 1) * y; g = baked(f, a, b); r = g - a'
+    equal(run('run', '--expr', text, '--json').json['values'], [19.0, 58.0, 117.0, 196.0])
+    steps = run('plan', '--expr', text, '--json').json['steps']
+    equal([(s['name'], s['decision']) for s in steps], [('a', 'leaf'), ('b', 'leaf'), ('g', 'baked'), ('r', 'allocate')])
+    equal(steps[2]['inputs'], [steps[0]['id'], steps[1]['id']], 'as they are written')
+    equal(run('check', '--expr', text).status, 0)
+    answer = run('check', '--expr', 'x = slot(4); f = a - (x + 0); baked(f, b) + 1', '--fault', 'b1', '--json')
+    equal([f['kind'] for f in answer.json['findings']], ['K9'])
+    answer = run('plan', '--expr', 'x = slot(2); f = x + 1\nbaked(f, [1, 2, 3])')
+    equal(answer.status, 2)
+    check('expression:2:1: baked: ' in answer.err and 'is for slot x, [2]: it is [3]' in answer.err, answer.err)
+
+
+@test
 def slots_make_a_skeleton():
     text = 'x = slot(2, 2); y = slot(2, 2); r = (transpose(x) + 1) * y'
     check('A skeleton over y [2x2], x [2x2]' in run('plan', '--expr', text).out, 'the slots are not named')

@@ -91,6 +91,22 @@ static enum psc_status reference(struct executing *x, const struct psc_candela_s
     return PSC_OK;
 }
 
+/* What a plan inside gives is its own, as the plan outside counts on: a result that only shows an input, or what a cache keeps, is copied,
+ * laid out as it is. */
+static bool make_own(struct psc_handle *result)
+{
+    struct psc_store *from = result->store, *own;
+    if (from->refs == 1)
+        return true;
+    if (!(own = psc_store_new(from->len, NULL)))
+        return false;
+    if (from->len)
+        memcpy(own->at, from->at, (size_t)from->len * sizeof *own->at);
+    psc_store_unref(from);
+    result->store = own;
+    return true;
+}
+
 static enum psc_status baked(struct executing *x, const struct psc_candela_step *step)
 {
     struct psc_handle result;
@@ -98,6 +114,12 @@ static enum psc_status baked(struct executing *x, const struct psc_candela_step 
         return psc_fail(x->reterr, PSC_ERR_TOO_BIG, "plans stand inside plans more than %u deep", PSC_BAKED_MAX);
     enum psc_status status =
         psc_skeleton_run(step->baked, x->inputs, step->input_n, x->how->depth + 1, &result, x->reterr);
+    if (status == PSC_ERR_RUN)
+        *x->failure = (struct psc_candela_failure){PSC_MISHAP_INSIDE, x->at, step->id};
+    if (!status && !make_own(&result)) {
+        psc_store_unref(result.store);
+        status = psc_fail_nomem(x->reterr);
+    }
     if (!status)
         put(x, step->id, result.store, &result.layout);
     return status;

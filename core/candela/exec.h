@@ -24,6 +24,7 @@ enum psc_mishap {
     PSC_MISHAP_SHARED,  /* a step would write the bytes of `id`, which others hold */
     PSC_MISHAP_BOUNDS,  /* a kernel would read or write past the end of a store */
     PSC_MISHAP_ROOT,    /* the result is not there at the end */
+    PSC_MISHAP_INSIDE,  /* the plan that is baked into the step, id, cannot be carried out */
 };
 struct psc_candela_failure {
     enum psc_mishap mishap;

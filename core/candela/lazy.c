@@ -1,6 +1,7 @@
 #include "core/candela/lazy.h"
 
 #include "core/base/mem.h"
+#include "core/candela/skeleton.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,9 @@ void psc_lazy_release(struct psc_lazy *l)
     for (size_t i = 0; i < l->n; i++)
         if (l->nodes[i].cell)
             psc_store_unref(l->nodes[i].cell->store);
+    for (size_t i = 0; i < l->owned_n; i++)
+        psc_skeleton_free(l->owned[i]);
+    psc_free(l->owned);
     psc_free(l->nodes);
     psc_arena_release(&l->arena);
     *l = (struct psc_lazy){0};
@@ -202,6 +206,14 @@ uint32_t psc_lazy_cache(struct psc_lazy *l, const char *name, uint32_t x)
     return node.cell ? append(l, name, node, &x, 1) : nomem(l);
 }
 
+bool psc_lazy_own(struct psc_lazy *l, struct psc_skeleton *skeleton)
+{
+    if (!psc_grow(&l->owned, l->owned_n + 1, &l->owned_cap, sizeof *l->owned))
+        return false;
+    l->owned[l->owned_n++] = skeleton;
+    return true;
+}
+
 uint32_t psc_lazy_baked(struct psc_lazy *l, const char *name, const struct psc_skeleton *skeleton,
                         const struct psc_strides *result, const uint32_t *inputs, uint32_t n)
 {
@@ -278,8 +290,38 @@ static void compute(const struct psc_lazy *l, const struct psc_lazy_node *node, 
     }
 }
 
-enum psc_status psc_lazy_direct(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, float ***ret,
-                                struct psc_error *reterr)
+static enum psc_status direct(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t depth, float ***ret,
+                              struct psc_error *reterr);
+
+/* A baked node: its expression once more, over what is bound to its slots. */
+static enum psc_status compute_inside(const struct psc_lazy_node *node, float *const *values, uint32_t depth, float *to,
+                                      struct psc_error *reterr)
+{
+    uint32_t root;
+    struct psc_lazy own = *psc_skeleton_source(node->baked, &root);
+    const struct psc_candela_plan *plan = psc_skeleton_plan(node->baked);
+    struct psc_arena scratch = {0};
+    struct psc_lazy_node *nodes = psc_arena_alloc(&scratch, root + (size_t)1, sizeof *nodes);
+    float **inner = NULL;
+    enum psc_status status = nodes ? PSC_OK : psc_fail_nomem(reterr);
+    if (!status && depth >= PSC_BAKED_MAX)
+        status = psc_fail(reterr, PSC_ERR_TOO_BIG, "plans stand inside plans more than %u deep", PSC_BAKED_MAX);
+    if (!status) {
+        memcpy(nodes, own.nodes, (root + (size_t)1) * sizeof *nodes);
+        for (uint32_t k = 0; k < node->input_n && k < plan->external_n; k++)
+            nodes[plan->externals[k]].data = values[node->inputs[k]];
+        own.nodes = nodes;
+        own.n = root + (size_t)1;
+        status = direct(&scratch, &own, root, depth + 1, &inner, reterr);
+    }
+    if (!status)
+        memcpy(to, inner[root], (size_t)psc_layout_len(&node->layout) * sizeof *to);
+    psc_arena_release(&scratch);
+    return status;
+}
+
+static enum psc_status direct(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, uint32_t depth, float ***ret,
+                              struct psc_error *reterr)
 {
     float **values = psc_arena_alloc0(arena, l->n, sizeof *values);
     bool *needed = psc_arena_alloc0(arena, l->n, sizeof *needed);
@@ -297,16 +339,25 @@ enum psc_status psc_lazy_direct(struct psc_arena *arena, const struct psc_lazy *
         const struct psc_lazy_node *node = &l->nodes[i];
         if (!needed[i])
             continue;
-        if ((node->kind == PSC_LAZY_SLOT && !node->data) || node->kind == PSC_LAZY_BAKED)
+        if (node->kind == PSC_LAZY_SLOT && !node->data)
             return psc_fail(reterr, PSC_ERR_GRAPH, "%s has no value of its own: only a plan can run it", node->name);
         values[i] = psc_arena_alloc(arena, (size_t)psc_layout_len(&node->layout), sizeof **values);
         if (!values[i])
             return psc_fail_nomem(reterr);
         if (node->kind == PSC_LAZY_EDGE || node->kind == PSC_LAZY_SLOT)
             memcpy(values[i], node->data, (size_t)psc_layout_len(&node->layout) * sizeof **values);
-        else
+        else if (node->kind != PSC_LAZY_BAKED)
             compute(l, node, values, values[i]);
+        enum psc_status status = node->kind == PSC_LAZY_BAKED ? compute_inside(node, values, depth, values[i], reterr) : PSC_OK;
+        if (status)
+            return status;
     }
     *ret = values;
     return PSC_OK;
+}
+
+enum psc_status psc_lazy_direct(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, float ***ret,
+                                struct psc_error *reterr)
+{
+    return direct(arena, l, root, 0, ret, reterr);
 }

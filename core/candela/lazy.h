@@ -56,6 +56,8 @@ struct psc_lazy {
     size_t n, cap;
     bool fuse;
     struct psc_error error;         /* status PSC_OK: none so far */
+    struct psc_skeleton **owned;    /* heap: freed with it */
+    size_t owned_n, owned_cap;
 };
 
 void psc_lazy_init(struct psc_lazy *l);
@@ -75,7 +77,8 @@ uint32_t psc_lazy_matmul(struct psc_lazy *l, const char *name, uint32_t a, uint3
 uint32_t psc_lazy_unary(struct psc_lazy *l, const char *name, enum psc_lazy_op op, uint32_t x,
                         const struct psc_lazy_arg *arg);
 uint32_t psc_lazy_cache(struct psc_lazy *l, const char *name, uint32_t x);
-/* The skeleton must outlive l. */
+/* The skeleton must outlive l; or l takes it over. False: out of memory, and it is not taken. */
+bool psc_lazy_own(struct psc_lazy *l, struct psc_skeleton *skeleton);
 uint32_t psc_lazy_baked(struct psc_lazy *l, const char *name, const struct psc_skeleton *skeleton,
                         const struct psc_strides *result, const uint32_t *inputs, uint32_t n);
 void psc_lazy_rename(struct psc_lazy *l, uint32_t id, const char *name);
@@ -85,7 +88,8 @@ void psc_lazy_rewire(struct psc_lazy *l, uint32_t id, uint32_t operand, uint32_t
 void psc_lazy_forget(struct psc_lazy *l, uint32_t id);
 
 /* The value of every node that `root` needs, computed one by one into fresh memory, without plan and without caches:
- * values[id] is NULL for others. Not for slots without a stand-in and baked nodes (PSC_ERR_GRAPH). In the arena. */
+ * values[id] is NULL for others. What is baked is computed so from its own expression. Not for slots without a stand-in (PSC_ERR_GRAPH).
+ * In the arena. */
 enum psc_status psc_lazy_direct(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root, float ***ret,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/mem.h"
+#include "core/candela/skeleton.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,7 +17,7 @@ struct value {
     double number;
     uint32_t id;
 };
-enum function { F_GROUP, F_AS_CONTIGUOUS, F_TRANSPOSE, F_VIEW, F_SLICE, F_BROADCAST, F_CACHE, F_MATMUL, F_SUM, F_NOOP,
+enum function { F_GROUP, F_AS_CONTIGUOUS, F_TRANSPOSE, F_VIEW, F_SLICE, F_BROADCAST, F_CACHE, F_MATMUL, F_SUM, F_NOOP, F_BAKED,
                 F_ARANGE, F_ONES, F_ZEROS, F_SLOT, F_N };
 static const struct {
     const char *name;
@@ -33,6 +34,7 @@ static const struct {
     [F_MATMUL] = {"matmul", 2, 2, "two tensors"},
     [F_SUM] = {"sum", 1, 1, "one tensor"},
     [F_NOOP] = {"noop", 1, 1, "one tensor"},
+    [F_BAKED] = {"baked", 1, ARGS_MAX, "an expression over slots, and a tensor for each slot"},
     [F_ARANGE] = {"arange", 1, 1, "one number"},
     [F_ONES] = {"ones", 1, 4, "1 to 4 dimensions"},
     [F_ZEROS] = {"zeros", 1, 4, "1 to 4 dimensions"},
@@ -59,7 +61,8 @@ struct parser {
     float *data;
     size_t value_n, value_cap, op_n, op_cap, name_n, name_cap, data_cap;
     struct psc_map by_name;
-    uint32_t unknown_n, slot_n;
+    uint32_t unknown_n, slot_n, baked_n;
+    struct psc_candela_options options; /* of what is baked */
     struct psc_error *reterr;
 };
 
@@ -197,6 +200,18 @@ static enum psc_status make_edge(struct parser *p, enum function f, const struct
     return settle(p);
 }
 
+static enum psc_status bake(struct parser *p, const struct value *v, uint32_t n, size_t at, struct value *ret)
+{
+    uint32_t inputs[ARGS_MAX];
+    struct psc_error error = {0};
+    if (p->baked_n++ >= PSC_LAZY_BAKED_MAX)
+        return fail_at(p, at, "a text bakes at most 256 expressions");
+    for (uint32_t k = 1; k < n; k++)
+        inputs[k - 1] = v[k].id;
+    enum psc_status status = psc_lazy_bake(p->l, NULL, v[0].id, &p->options, inputs, n - 1, &ret->id, &error);
+    return status == PSC_ERR_NOMEM ? psc_fail_nomem(p->reterr) : status ? fail_at(p, at, error.text) : settle(p);
+}
+
 /* Numbers among the arguments, as whole ones. */
 static bool whole(const struct value *v, uint32_t n, uint64_t *ret)
 {
@@ -228,7 +243,7 @@ static enum psc_status call(struct parser *p, const struct op *open, struct valu
                                               [F_NOOP] = PSC_LAZY_NOOP};
     enum function f = (enum function)open->function;
     const struct value *v = p->values + open->values;
-    uint32_t n = (uint32_t)(p->value_n - open->values), tensors = f == F_MATMUL ? 2 : f >= F_ARANGE ? 0 : 1;
+    uint32_t n = (uint32_t)(p->value_n - open->values), tensors = f == F_MATMUL ? 2 : f == F_BAKED ? n : f >= F_ARANGE ? 0 : 1;
     struct psc_lazy_arg arg = {0};
     uint64_t numbers[ARGS_MAX] = {0};
     *ret = v[0];
@@ -246,6 +261,8 @@ static enum psc_status call(struct parser *p, const struct op *open, struct valu
     memcpy(arg.shape, numbers, sizeof arg.shape);
     if (f >= F_ARANGE)
         return make_edge(p, f, &arg, open->at, ret);
+    if (f == F_BAKED)
+        return bake(p, v, n, open->at, ret);
     arg.lo = numbers[0];
     arg.hi = numbers[1];
     arg.axis = axis(f == F_SLICE ? numbers[2] : numbers[0]);
@@ -428,7 +445,7 @@ static enum psc_status word(struct parser *p, bool *ret_operand)
                 return push_op(p, (struct op){'(', f, p->value_n, from}) ? PSC_OK : psc_fail_nomem(p->reterr);
             }
         return fail_at(p, from, "an unknown function; there are as_contiguous, transpose, view, slice, broadcast, cache, "
-                                "matmul, sum, noop, arange, ones, zeros and slot");
+                                "matmul, sum, noop, baked, arange, ones, zeros and slot");
     }
     struct value v = {0};
     uint32_t at = find_name(p, p->s + from, n);
@@ -581,7 +598,13 @@ static enum psc_status statements(struct parser *p, uint32_t *ret_root)
 
 enum psc_status psc_lazy_parse(struct psc_lazy *l, const char *text, size_t n, uint32_t *ret_root, struct psc_error *reterr)
 {
-    struct parser p = {.l = l, .s = text, .n = n, .line = 1, .reterr = reterr};
+    return psc_lazy_parse_as(l, &(struct psc_candela_options){0}, text, n, ret_root, reterr);
+}
+
+enum psc_status psc_lazy_parse_as(struct psc_lazy *l, const struct psc_candela_options *options, const char *text, size_t n,
+                                  uint32_t *ret_root, struct psc_error *reterr)
+{
+    struct parser p = {.l = l, .s = text, .n = n, .line = 1, .options = *options, .reterr = reterr};
     uint32_t root;
     if (n > PSC_LAZY_TEXT_MAX)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "an expression is longer than %llu bytes",

@@ -53,7 +53,7 @@ enum psc_status psc_lazy_script_read(struct psc_lazy_script *script, const char 
     if (!status && words)
         status = read_words(script, words, strlen(words), 0, reterr);
     if (!status)
-        status = psc_lazy_parse(&script->lazy, text, n, &script->root, reterr);
+        status = psc_lazy_parse_as(&script->lazy, &script->options, text, n, &script->root, reterr);
     return status;
 }
 

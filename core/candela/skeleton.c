@@ -3,11 +3,14 @@
 #include "core/base/mem.h"
 #include "core/candela/planner.h"
 
+#include <stdlib.h>
+
 struct psc_skeleton {
     struct psc_arena arena;
     const struct psc_lazy *l;
     struct psc_candela_plan *plan;
     struct psc_strides result;
+    uint32_t root;
 };
 
 enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
@@ -17,6 +20,7 @@ enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const 
     if (!s)
         return psc_fail_nomem(reterr);
     s->l = l;
+    s->root = root;
     enum psc_status status = psc_candela_plan(&s->arena, l, root, options, &s->plan, reterr);
     if (status) {
         psc_skeleton_free(s);
@@ -43,6 +47,12 @@ const struct psc_candela_plan *psc_skeleton_plan(const struct psc_skeleton *s)
     return s->plan;
 }
 
+const struct psc_lazy *psc_skeleton_source(const struct psc_skeleton *s, uint32_t *ret_root)
+{
+    *ret_root = s->root;
+    return s->l;
+}
+
 const struct psc_strides *psc_skeleton_result(const struct psc_skeleton *s)
 {
     return &s->result;
@@ -65,6 +75,71 @@ enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_
                             psc_layout_text(&inputs[k].layout, got, sizeof got));
     }
     return psc_candela_execute(plan, &how, ret, NULL, reterr);
+}
+
+struct external { uint32_t id; struct psc_strides layout; };
+
+static int by_id(const void *x, const void *y)
+{
+    const struct external *a = x, *b = y;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* A plan binds its slots as it reached them; people, as they were written. */
+static bool order_slots(struct psc_skeleton *s)
+{
+    uint32_t n = s->plan->external_n;
+    struct external *list = psc_alloc((n + (size_t)1) * sizeof *list);
+    uint32_t *ids = psc_arena_alloc(&s->arena, n, sizeof *ids);
+    struct psc_strides *layouts = psc_arena_alloc(&s->arena, n, sizeof *layouts);
+    bool fine = list && ids && layouts;
+    for (uint32_t k = 0; fine && k < n; k++)
+        list[k] = (struct external){s->plan->externals[k], s->plan->external_layouts[k]};
+    if (fine)
+        qsort(list, n, sizeof *list, by_id);
+    for (uint32_t k = 0; fine && k < n; k++) {
+        ids[k] = list[k].id;
+        layouts[k] = list[k].layout;
+    }
+    psc_free(list);
+    s->plan->externals = ids;
+    s->plan->external_layouts = layouts;
+    return fine;
+}
+
+static enum psc_status fits(const struct psc_lazy *l, const struct psc_candela_plan *plan, const uint32_t *given, uint32_t n,
+                            struct psc_error *reterr)
+{
+    char want[96], got[96];
+    if (plan->external_n != n)
+        return psc_fail(reterr, PSC_ERR_GRAPH, "baked: the expression has %u slot%s, %u tensor%s given", plan->external_n,
+                        plan->external_n == 1 ? "" : "s", n, n == 1 ? " is" : "s are");
+    for (uint32_t k = 0; k < n; k++) {
+        const struct psc_lazy_node *slot = &l->nodes[plan->externals[k]], *from = &l->nodes[given[k]];
+        if (!psc_layout_equal(&slot->layout, &from->layout))
+            return psc_fail(reterr, PSC_ERR_GRAPH, "baked: %.60s is for slot %.60s, [%s]: it is [%s]%s", from->name, slot->name,
+                            psc_layout_text(&slot->layout, want, sizeof want), psc_layout_text(&from->layout, got, sizeof got),
+                            psc_layout_same_shape(&slot->layout, &from->layout) ? " and lies otherwise; as_contiguous packs it" : "");
+    }
+    return PSC_OK;
+}
+
+enum psc_status psc_lazy_bake(struct psc_lazy *l, const char *name, uint32_t body, const struct psc_candela_options *options,
+                              const uint32_t *given, uint32_t n, uint32_t *ret, struct psc_error *reterr)
+{
+    struct psc_skeleton *s;
+    enum psc_status status = psc_skeleton_new(l, body, options, &s, reterr);
+    if (status)
+        return status;
+    if (!order_slots(s) || !psc_lazy_own(l, s)) {
+        psc_skeleton_free(s);
+        return psc_fail_nomem(reterr);
+    }
+    status = fits(l, s->plan, given, n, reterr);
+    if (status)
+        return status;
+    *ret = psc_lazy_baked(l, name, s, &s->result, given, n);
+    return psc_lazy_status(l, reterr);
 }
 
 void psc_candela_stand_ins_free(struct psc_handle *handles, uint32_t n)

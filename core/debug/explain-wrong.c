@@ -123,6 +123,9 @@ static void say_refusal(const struct telling *t)
                                                         "would write past the end of its bytes"
                                                       : "it would read or write past the end of its bytes");
         break;
+    case PSC_MISHAP_INSIDE:
+        psc_text_add(t->out, "a step of the plan that is baked into it reads what is not there, or would write what others hold");
+        break;
     default:
         psc_text_addf(t->out, "the result, %s, is not there", name_of(t, w->id));
         say_missing_why(t);
