@@ -178,9 +178,15 @@ def a_check_has_the_documented_shape():
     answer = run('check', save(g), '--plan', plan_file({0: 'X', 1: 'A', 2: 'B', 3: 'B', 4: 'C'}), '--json')
     equal(answer.status, 1)
     f = answer.json['findings'][0]
-    equal(set(f), {'kind', 'confidence', 'victim', 'writer', 'reader', 'buffer', 'bytes', 'phase', 'position', 'text'})
+    equal(set(f), {'kind', 'confidence', 'victim', 'writer', 'reader', 'buffer', 'bytes', 'phase', 'position', 'nodes', 'text'})
     equal((f['victim'], f['writer'], f['reader'], f['bytes'], f['phase'], f['position']), (2, 3, 4, [0, 32], 0, 3))
+    equal(f['nodes'], [2, 3, 4])
     equal(f['confidence'], 'proved')
+    lines = run('check', save(g), '--plan', plan_file({0: 'X', 1: 'A', 2: 'B', 3: 'B', 4: 'C'})).out.splitlines()
+    at = lines.index('     In small:')
+    equal([line.split(':')[0].split()[0] for line in lines[at + 1:at + 4]], ['#2', '#3', '#4'])
+    check(all(line.startswith('       #') for line in lines[at + 1:at + 4]) and lines[at + 1].endswith('; B [0, 32)'), lines[at:])
+    check('Bytes [0, 32) of B.' in lines[at - 1], lines[at - 1])
 
 
 @test

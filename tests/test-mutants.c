@@ -285,6 +285,99 @@ static bool run_unread(struct mutant *m)
     return false;
 }
 
+static bool can_run(const struct psc_graph *g)
+{
+    for (psc_node i = 0; i < g->n; i++)
+        if (is_kv(g, i) || psc_op_info(g->nodes[i].op)->loads_kv)
+            return false;
+    return g->backend_n == 1;
+}
+
+/* ---- in small ----------------------------------------------------------------------------------------------------------- */
+
+struct small {
+    struct psc_builder *b;
+    psc_node now[64];                 /* of each old node, PSC_NONE */
+    struct psc_foreign_place places[64];
+    struct psc_foreign foreign;
+};
+
+static psc_node small_input(struct small *s, struct psc_arena *arena, const struct psc_node_info *node, const char *buffer,
+                            uint64_t offset)
+{
+    char own[16];
+    psc_node i = psc_builder_input(s->b, node->name, node->dtype, node->elements, 1);
+    g_snprintf(own, sizeof own, "x%u", i);
+    s->places[s->foreign.place_n++] = (struct psc_foreign_place){i, buffer ? buffer : psc_arena_strdup(arena, own), offset};
+    return i;
+}
+
+static void small_node(struct small *s, struct psc_arena *arena, const struct psc_graph *g, const struct psc_plan *plan, psc_node i)
+{
+    const struct psc_node_info *node = &g->nodes[i];
+    const struct psc_place *place = &plan->places[i];
+    const char *buffer = s->foreign.buffers[place->buffer].id;
+    psc_node src[8];
+    if (node->op == PSC_OP_INPUT) {
+        s->now[i] = small_input(s, arena, node, buffer, place->offset);
+        return;
+    }
+    for (uint32_t k = 0; k < node->src_n; k++) { /* what is not among the nodes is an input elsewhere */
+        psc_node from = psc_node_srcs(g, i)[k];
+        if (s->now[from] == PSC_NONE)
+            s->now[from] = small_input(s, arena, &g->nodes[from], NULL, 0);
+        src[k] = s->now[from];
+    }
+    s->now[i] = psc_builder_node(s->b, node->name, node->op, src, node->src_n, node->dtype, node->shape, node->params);
+    if (place->reason != PSC_WHY_VIEW)
+        s->places[s->foreign.place_n++] = (struct psc_foreign_place){s->now[i], buffer, place->offset};
+}
+
+/* The nodes that a finding names are enough: alone, at the same places, they go wrong in the same bytes. */
+static void assert_small(const struct psc_graph *g, const struct psc_plan *plan, const struct psc_analysis *a,
+                         const struct psc_finding *f)
+{
+    struct psc_arena arena = {0};
+    struct small s = {.b = psc_builder_new()};
+    struct psc_graph *small = NULL;
+    struct psc_plan *at = NULL;
+    struct psc_story *story = NULL;
+    struct psc_check check;
+    struct psc_error error = {0};
+    psc_node nodes[PSC_FINDING_NODES];
+    uint32_t n = psc_finding_nodes(a, f, nodes, PSC_FINDING_NODES), found = 0;
+    struct psc_foreign_buffer *buffers = psc_arena_alloc(&arena, plan->buffer_n, sizeof *buffers);
+    memset(s.now, 0xff, sizeof s.now);
+    g_assert_cmpuint(g->n, <=, G_N_ELEMENTS(s.now));
+    for (uint32_t b = 0; b < plan->buffer_n; b++)
+        buffers[b] = (struct psc_foreign_buffer){g_intern_string(plan->buffers[b].name), NULL, NULL, plan->buffers[b].bytes};
+    s.foreign = (struct psc_foreign){.places = s.places, .buffers = buffers, .buffer_n = plan->buffer_n};
+    for (uint32_t k = 0; k < n; k++)
+        small_node(&s, &arena, g, plan, nodes[k]);
+    for (uint32_t k = 0; f->reader_kind == PSC_READER_EXPORT && k < n; k++)
+        if (g->nodes[nodes[k]].is_output && nodes[k] != f->writer)
+            psc_builder_output(s.b, s.now[nodes[k]]);
+    if (psc_builder_finish(s.b, &arena, &small, &error) || psc_plan_from_foreign(&arena, small, &s.foreign, &at, &error) ||
+        psc_plan_lower(&arena, small, at, &story, &error) || psc_check_story(&arena, small, story, &check, &error))
+        g_error("%s", error.text);
+    for (uint32_t k = 0; k < check.finding_n; k++) {
+        const struct psc_finding *o = &check.findings[k];
+        found += o->victim == s.now[f->victim] && o->writer == s.now[f->writer] && o->reader_kind == f->reader_kind &&
+                 o->reader == (f->reader == PSC_NONE ? PSC_NONE : s.now[f->reader]) && o->lo <= f->lo && f->hi <= o->hi;
+    }
+    if (found != 1) {
+        struct psc_text text = {0};
+        psc_explain_finding(&text, a, f);
+        for (uint32_t k = 0; k < n; k++) {
+            psc_text_add(&text, "\n");
+            psc_explain_finding_node(&text, a, nodes[k]);
+        }
+        g_error("%u findings in small, %u of them it: %s", check.finding_n, found, psc_text_str(&text));
+    }
+    psc_builder_free(s.b);
+    psc_arena_release(&arena);
+}
+
 /* ---- opinions -------------------------------------------------------------------------------------------------------- */
 
 static bool has_node(const char *text, psc_node node)
@@ -316,6 +409,8 @@ static void assert_told(struct psc_graph *g, struct psc_plan *plan, struct psc_s
         (f->writer < g->n && !has_node(said, f->writer)) || !strstr(said, story->buffers[f->buffer].name) ||
         (f->write_event != PSC_NONE && f->position >= 0 && !strstr(said, " at op ")))
         g_error("victim #%u, writer #%u, bytes %s: %s", f->victim, f->writer, range, said);
+    if (can_run(g) && f->writer != PSC_NONE)
+        assert_small(g, plan, &a, f);
     g_free(range);
     psc_text_release(&text);
 }
@@ -334,14 +429,6 @@ static char *checked(struct psc_arena *arena, struct psc_graph *g, struct psc_pl
         assert_told(g, plan, story, f);
     }
     return naive_lines_end(lines);
-}
-
-static bool can_run(const struct psc_graph *g)
-{
-    for (psc_node i = 0; i < g->n; i++)
-        if (is_kv(g, i) || psc_op_info(g->nodes[i].op)->loads_kv)
-            return false;
-    return g->backend_n == 1;
 }
 
 /* Whether anything goes wrong; all opinions agree on what. */

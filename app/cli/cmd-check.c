@@ -208,6 +208,24 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
 
 /* ---- for people ----------------------------------------------------------------------------- */
 
+/* The nodes that the finding needs, as a graph of their own. */
+static void add_small_graph(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f)
+{
+    psc_node nodes[PSC_FINDING_NODES];
+    uint32_t n = psc_finding_nodes(a, f, nodes, PSC_FINDING_NODES);
+    struct psc_text text = {0};
+    if (n)
+        psc_text_add(out, "     In small:\n");
+    for (uint32_t k = 0; k < n; k++) {
+        psc_text_clear(&text);
+        psc_explain_finding_node(&text, a, nodes[k]);
+        psc_text_add(out, "       ");
+        cli_add_safe(out, psc_text_str(&text));
+        psc_text_add(out, "\n");
+    }
+    psc_text_release(&text);
+}
+
 static void add_findings(struct psc_text *out, const struct psc_analysis *a)
 {
     struct psc_text text = {0};
@@ -225,6 +243,7 @@ static void add_findings(struct psc_text *out, const struct psc_analysis *a)
             cli_add_safe(out, psc_text_str(&text));
             psc_text_add(out, "\n");
         }
+        add_small_graph(out, a, f);
     }
     psc_text_release(&text);
     if (a->check.finding_n > FINDINGS_SHOWN)

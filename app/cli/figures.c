@@ -124,6 +124,12 @@ void cli_finding_json(struct psc_json *j, const struct psc_analysis *a, const st
     psc_json_end_array(j);
     psc_json_put_u64(j, "phase", phase);
     psc_json_put_i64(j, "position", f->position);
+    psc_json_key(j, "nodes");
+    psc_json_array(j);
+    psc_node nodes[PSC_FINDING_NODES];
+    for (uint32_t k = 0, n = psc_finding_nodes(a, f, nodes, PSC_FINDING_NODES); k < n; k++)
+        psc_json_u64(j, g->nodes[nodes[k]].id);
+    psc_json_end_array(j);
     psc_json_key(j, "text");
     psc_explain_finding(&text, a, f);
     psc_json_string(j, psc_text_str(&text));

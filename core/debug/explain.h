@@ -13,6 +13,13 @@ void psc_explain_finding(struct psc_text *out, const struct psc_analysis *a, con
 /* What was believed against what is: "planner counted lives in topological order: last read of #416 at place
  * 420; executed order reads it at op 429", several sentences. */
 void psc_explain_finding_more(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f);
+/* The nodes without which it would not happen: who owns the bytes, the views through which they are read, who writes, who
+ * reads. Ascending; at most `max`, and PSC_FINDING_NODES are enough but for longer chains of views. A graph of these alone,
+ * with all else that they read as inputs elsewhere, goes wrong in the same way at the same places. 0 without a graph. */
+enum { PSC_FINDING_NODES = 12 };
+uint32_t psc_finding_nodes(const struct psc_analysis *a, const struct psc_finding *f, psc_node *ret, uint32_t max);
+/* A line of that graph: "#3 u: mul of #0 x, #1 w; b2 [0, 16)". */
+void psc_explain_finding_node(struct psc_text *out, const struct psc_analysis *a, psc_node node);
 /* Why a node lies where it lies: "Reused. b9 held #106 ffn_up, last needed by #108 mul. Lowest free slot of
  * the 48 KiB class; 1 more was free too." "No buffer: nothing reads it and it is not an output." */
 void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_node node);
