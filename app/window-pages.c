@@ -54,7 +54,7 @@ char *psc_window_page_badge(PscWindow *self, gboolean *ret_wrong)
     PscContest *contest = psc_contest_of(self->ws);
     guint able = 0, wrong = 0;
     for (guint i = 0; i < psc_contest_n(contest); i++) {
-        able += psc_contest_at(contest, i)->able;
+        able += psc_contest_at(contest, i)->contender.able;
         wrong += psc_contest_at(contest, i)->finding_n > 0;
     }
     *ret_wrong = wrong > 0;
@@ -81,7 +81,7 @@ void psc_window_diff_planner(PscWindow *self)
     PscContest *contest = psc_contest_of(self->ws);
     guint picked = psc_contest_picked(contest);
     const PscEntrant *e = psc_contest_at(contest, picked);
-    if (self->page != PSC_PAGE_CONTEST || !e || !e->done || !e->able) {
+    if (self->page != PSC_PAGE_CONTEST || !e || !e->done || !e->contender.able) {
         psc_window_diff_file(self);
         return;
     }

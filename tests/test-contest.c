@@ -84,7 +84,7 @@ static void test_contest(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
     g_assert_cmpuint(psc_contest_n(contest), ==, planners + 1); /* the pool in exact sizes, too */
     for (guint i = 0; i < psc_contest_n(contest); i++) {
         const PscEntrant *e = psc_contest_at(contest, i);
-        g_assert_true(e->done && e->able);
+        g_assert_true(e->done && e->contender.able);
         g_assert_cmpuint(e->finding_n, ==, 0);
         if (i)
             g_assert_cmpuint(psc_contest_at(contest, i - 1)->contender.cost.reserved, <=, e->contender.cost.reserved);
@@ -123,6 +123,41 @@ static void test_options(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
     g_assert_cmpuint(psc_contest_best(contest), ==, PSC_NONE);
     g_assert_cmpuint(psc_contest_own(contest), ==, PSC_NONE);
     psc_contest_use(contest, 0); /* nothing to use */
+    psc_contest_want(contest, FALSE);
+}
+
+/* Generation, its faults and how long to search make other plans, and so another contest. */
+static void test_all_options(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscContest *contest = psc_contest_of(f->ws);
+    struct psc_analysis_options options = *psc_workspace_options(f->ws);
+    options.replan = true;
+    options.planner = psc_planner_find("candela");
+    settle(f);
+    psc_workspace_set_options(f->ws, &options);
+    psc_contest_want(contest, TRUE);
+    settle(f);
+    guint serial = psc_contest_serial(contest), turns = 0;
+    for (; turns < 4; turns++) {
+        if (turns == 0)
+            options.plan.generation = PSC_GEN_01;
+        else if (turns == 1)
+            options.plan.candela_faults = PSC_CANDELA_BIT(0);
+        else if (turns == 2)
+            options.plan.budget.work = 1000;
+        else
+            options.plan.budget.milliseconds = 500;
+        psc_workspace_set_options(f->ws, &options);
+        settle(f);
+        g_assert_cmpuint(psc_contest_serial(contest), >, serial);
+        serial = psc_contest_serial(contest);
+        for (guint i = 0; i < psc_contest_n(contest); i++)
+            g_assert_true(psc_contest_at(contest, i)->done);
+    }
+    psc_workspace_set_options(f->ws, &options);
+    settle(f);
+    g_assert_cmpuint(psc_contest_serial(contest), ==, serial); /* the very same once more */
+    g_assert_cmpuint(turns, ==, 4);
     psc_contest_want(contest, FALSE);
 }
 
@@ -318,6 +353,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     ADD("contest", METAL, test_contest);
     ADD("options", METAL, test_options);
+    ADD("all-options", METAL, test_all_options);
     ADD("lock", METAL, test_lock);
     ADD("document", METAL, test_document);
     ADD("again", METAL, test_again);

@@ -289,6 +289,13 @@ static void test_builder(void)
         const struct psc_queued *q = psc_story_queued_at(s, at);
         g_assert_true(q == (at < 2 || at == 6 ? NULL : &s->queued[at > 2]));
     }
+    for (int32_t at = -2; at <= 7; at++)
+        g_assert_cmpuint(psc_story_node_at(s, at), ==, at < 0 || at > 5 ? PSC_NONE : (psc_node)at);
+    struct psc_story turned = *s;
+    turned.order = (const psc_node[]){5, 4, 3, 2, 1, 0};
+    g_assert_cmpuint(psc_story_node_at(&turned, 1), ==, 4);
+    turned.order = NULL; /* as they were built */
+    g_assert_cmpuint(psc_story_node_at(&turned, 1), ==, 1);
     g_assert_true(s->predicted);
     g_assert_cmpint((int)s->executor, ==, PSC_EXEC_LEVEL);
     struct psc_error error = {0};

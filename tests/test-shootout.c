@@ -114,6 +114,42 @@ static void test_boxes_and_events(void)
     psc_arena_release(&arena);
 }
 
+static unsigned slow_plans;
+
+static enum psc_status plan_slowly(struct psc_arena *arena, const struct psc_graph *graph, const struct psc_plan_options *options,
+                                   struct psc_plan **ret, struct psc_error *reterr)
+{
+    slow_plans++;
+    g_usleep((gulong)(PSC_SHOOTOUT_MS * 1000) + 5000);
+    return psc_planners[0].plan(arena, graph, options, ret, reterr);
+}
+
+/* The plan that is shown is the first that is timed: one that takes its time is made once. */
+static void test_once(void)
+{
+    static const struct psc_planner slow = {"slow", "the pool, after a while", plan_slowly};
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "", .graph = text_graph(&arena, "x: input 4\nt: matmul 8 x\no: matmul 4 t\nout o\n")};
+    struct psc_analysis_options options = {.planner = &slow, .plan = psc_plan_defaults};
+    struct psc_contender c, other;
+    struct psc_error err = {0};
+    g_assert_cmpint(psc_contender_run(&phase, "slow", &options, &c, &err), ==, PSC_OK);
+    g_assert_cmpuint(slow_plans, ==, 1);
+    g_assert_cmpuint(c.runs, ==, 1);
+    g_assert_cmpfloat(c.milliseconds, >=, PSC_SHOOTOUT_MS);
+    contend(&phase, "pool", &other);
+    g_assert_cmpuint(other.runs, >, 1);
+    psc_contender_release(&c); /* the figures stay, and who can plan is told by them */
+    g_assert_true(c.able);
+    g_assert_cmpint(psc_contender_order(&c, &other), >, 0);
+    struct psc_text text = {0};
+    psc_explain_cost_change(&text, &c, &other);
+    g_assert_cmpstr(psc_text_str(&text), ==, "slow and pool reserve the same 3,072 bytes.");
+    psc_text_release(&text);
+    psc_contender_release(&other);
+    psc_arena_release(&arena);
+}
+
 static void test_choice(void)
 {
     struct psc_planner_choice c = {.plan = psc_plan_defaults};
@@ -167,6 +203,7 @@ int main(int argc, char **argv)
     g_test_add_func("/shootout/parts", test_parts);
     g_test_add_func("/shootout/published", test_published);
     g_test_add_func("/shootout/boxes-and-events", test_boxes_and_events);
+    g_test_add_func("/shootout/a-plan-that-takes-its-time-is-made-once", test_once);
     g_test_add_func("/shootout/choice", test_choice);
     g_test_add_func("/shootout/memory", test_memory);
     return g_test_run();

@@ -23,11 +23,11 @@ uint64_t psc_contest_map_top(PscContest *contest)
 {
     uint64_t least = UINT64_MAX, top = 1;
     for (guint i = 0; i < psc_contest_n(contest); i++)
-        if (psc_contest_at(contest, i)->able)
+        if (psc_contest_at(contest, i)->contender.able)
             least = MIN(least, psc_contest_at(contest, i)->contender.cost.reserved);
     for (guint i = 0; i < psc_contest_n(contest); i++) {
         const PscEntrant *e = psc_contest_at(contest, i);
-        if (e->able && (double)e->contender.cost.reserved <= FAR * (double)least)
+        if (e->contender.able && (double)e->contender.cost.reserved <= FAR * (double)least)
             top = MAX(top, e->contender.cost.reserved);
     }
     return top;
@@ -56,9 +56,9 @@ static void draw_cb(GtkDrawingArea *area G_GNUC_UNUSED, cairo_t *cr, int width, 
 
 static void say_ratio(PscContestMap *self, const PscEntrant *e)
 {
-    gboolean met = e->able && e->contender.cost.reserved == e->contender.cost.lower_bound && !e->finding_n;
+    gboolean met = e->contender.able && e->contender.cost.reserved == e->contender.cost.lower_bound && !e->finding_n;
     char *text = !e->done        ? g_strdup("\xe2\x80\xa6")
-                 : !e->able      ? g_strdup("")
+                 : !e->contender.able      ? g_strdup("")
                  : e->finding_n  ? g_strdup_printf("\xe2\x9a\xa0 %u clobber%s", e->finding_n, e->finding_n == 1 ? "" : "s")
                  : met           ? g_strdup(e->contender.cost.proof == PSC_PROOF_NONE ? "= bound" : "= bound, proved")
                  : e->contender.cost.proof == PSC_PROOF_SEARCH ? g_strdup_printf("%.3f \xc3\x97 bound, proved", e->contender.cost.ratio)
@@ -81,9 +81,9 @@ void psc_contest_map_set(PscContestMap *self, guint entrant)
     gboolean own = psc_contest_own(self->contest) == entrant;
     char *name = g_strdup_printf("%s%s", e->name, own ? "  \xe2\x97\x8f" : "");
     gtk_label_set_text(GTK_LABEL(self->name), name);
-    gtk_label_set_text(GTK_LABEL(self->bytes), e->able ? psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes) : "");
-    gtk_label_set_text(GTK_LABEL(self->about), e->done && !e->able ? e->contender.why : e->text);
-    gtk_widget_set_tooltip_text(GTK_WIDGET(self), e->done && !e->able ? e->contender.why : e->text);
+    gtk_label_set_text(GTK_LABEL(self->bytes), e->contender.able ? psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes) : "");
+    gtk_label_set_text(GTK_LABEL(self->about), e->done && !e->contender.able ? e->contender.why : e->text);
+    gtk_widget_set_tooltip_text(GTK_WIDGET(self), e->done && !e->contender.able ? e->contender.why : e->text);
     say_ratio(self, e);
     gtk_widget_queue_draw(self->map);
     g_free(name);

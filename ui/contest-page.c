@@ -57,8 +57,8 @@ static void tell_of_picked(PscContestPage *self, PscCard *card)
     guint own = psc_contest_own(self->contest), picked = psc_contest_picked(self->contest);
     const PscEntrant *from = psc_contest_at(self->contest, own), *to = psc_contest_at(self->contest, picked);
     struct psc_text text = {0};
-    gtk_widget_set_sensitive(self->use, to && picked != own && to->done && to->able);
-    gtk_widget_set_sensitive(self->diff, to && picked != own && to->done && to->able && from);
+    gtk_widget_set_sensitive(self->use, to && picked != own && to->done && to->contender.able);
+    gtk_widget_set_sensitive(self->diff, to && picked != own && to->done && to->contender.able && from);
     char *label = to ? g_strdup_printf("Use %s for this document", to->name) : g_strdup("Use it for this document");
     gtk_button_set_label(GTK_BUTTON(self->use), label);
     g_free(label);
@@ -70,7 +70,7 @@ static void tell_of_picked(PscContestPage *self, PscCard *card)
     psc_card_title(card, title, from == to ? "the plan of this document" : "what changes, and why");
     g_free(title);
     psc_card_section(card, "BYTES RESERVED");
-    if (to->done && !to->able) {
+    if (to->done && !to->contender.able) {
         psc_card_note(card, to->contender.why, "note warn");
         return;
     }
@@ -78,18 +78,12 @@ static void tell_of_picked(PscContestPage *self, PscCard *card)
         psc_card_text(card, "Being planned.", "dim");
         return;
     }
-    if (from && from != to && from->done && from->able) {
-        struct psc_contender a = from->contender, b = to->contender;
-        static struct psc_analysis kept; /* figures are enough for these words */
-        a.analysis = b.analysis = &kept;
-        psc_explain_cost_change(&text, &a, &b);
+    if (from && from != to && from->done && from->contender.able) {
+        psc_explain_cost_change(&text, &from->contender, &to->contender);
         psc_card_text(card, psc_text_str(&text), NULL);
         psc_text_clear(&text);
     }
-    struct psc_contender own_words = to->contender;
-    static struct psc_analysis able;
-    own_words.analysis = &able;
-    psc_explain_cost(&text, &own_words);
+    psc_explain_cost(&text, &to->contender);
     psc_card_text(card, psc_text_str(&text), NULL);
     psc_text_release(&text);
     psc_card_section(card, "WHERE THE BYTES GO");
@@ -115,7 +109,7 @@ static void fill_maps(PscContestPage *self)
 {
     guint n = 0; /* who cannot has no map, and stands at the end of the table with the reason */
     for (guint i = 0; i < psc_contest_n(self->contest); i++)
-        n += !psc_contest_at(self->contest, i)->done || psc_contest_at(self->contest, i)->able;
+        n += !psc_contest_at(self->contest, i)->done || psc_contest_at(self->contest, i)->contender.able;
     n = MIN(n, psc_contest_n(self->contest));
     for (; self->map_n > n; self->map_n--)
         gtk_flow_box_remove(GTK_FLOW_BOX(self->maps), GTK_WIDGET(gtk_flow_box_get_child_at_index(GTK_FLOW_BOX(self->maps), (int)self->map_n - 1)));
@@ -127,7 +121,7 @@ static void fill_maps(PscContestPage *self)
         struct psc_text text = {0};
         psc_contest_map_set(PSC_CONTEST_MAP(gtk_flow_box_child_get_child(child)), i);
         psc_text_addf(&text, "Map of %s: ", e->name);
-        if (e->done && e->able)
+        if (e->done && e->contender.able)
             psc_text_addf(&text, "%.3f times the lower bound, %u findings", e->contender.cost.ratio, e->finding_n);
         else
             psc_text_add(&text, e->done ? e->contender.why : "being planned");
@@ -206,7 +200,7 @@ void psc_contest_page_status(PscContestPage *self, struct psc_text *out)
     for (guint i = 0; i < psc_contest_n(self->contest); i++) {
         n += psc_contest_at(self->contest, i)->done;
         wrong += psc_contest_at(self->contest, i)->finding_n > 0;
-        unable += psc_contest_at(self->contest, i)->done && !psc_contest_at(self->contest, i)->able;
+        unable += psc_contest_at(self->contest, i)->done && !psc_contest_at(self->contest, i)->contender.able;
     }
     psc_text_addf(out, "Compare: %u of %u planners", n, psc_contest_n(self->contest));
     if (unable)
@@ -217,7 +211,7 @@ void psc_contest_page_status(PscContestPage *self, struct psc_text *out)
         psc_text_add(out, unable ? ", the rest clean" : ", all clean");
     if (e)
         psc_text_addf(out, ";  the best reserves %s (%s)", psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes), e->name);
-    if (mine && mine->able)
+    if (mine && mine->contender.able)
         psc_text_addf(out, ",  this document's plan %s (%.3f \xc3\x97 bound)",
                       psc_bytes_text(mine->contender.cost.reserved, bytes, sizeof bytes), mine->contender.cost.ratio);
     PscStudy *study = psc_workspace_study(self->ws);

@@ -31,14 +31,14 @@ static int order_compare(PscWorkspace *ws G_GNUC_UNUSED, uint32_t a, uint32_t b)
 static void number_text(PscWorkspace *ws, uint32_t row, struct psc_text *out, uint64_t n)
 {
     char buf[32];
-    if (at(ws, row)->able)
+    if (at(ws, row)->contender.able)
         psc_text_add(out, psc_thousands(n, buf, sizeof buf));
 }
 
 static int number_compare(PscWorkspace *ws, uint32_t a, uint32_t b, uint64_t x, uint64_t y)
 {
-    if (at(ws, a)->able != at(ws, b)->able)
-        return at(ws, a)->able ? -1 : 1;
+    if (at(ws, a)->contender.able != at(ws, b)->contender.able)
+        return at(ws, a)->contender.able ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
@@ -64,7 +64,7 @@ static double full_bar(PscWorkspace *ws)
 {
     double most = 1;
     for (uint32_t i = 0; i < count(ws); i++) {
-        double own = at(ws, i)->able ? (double)at(ws, i)->contender.cost.reserved : 0;
+        double own = at(ws, i)->contender.able ? (double)at(ws, i)->contender.cost.reserved : 0;
         if (own > most && (most <= 1 || own < 3 * most))
             most = own;
     }
@@ -75,12 +75,12 @@ static double reserved_bar(PscWorkspace *ws, uint32_t row, guint *ret_colour)
 {
     double part = (double)at(ws, row)->contender.cost.reserved / full_bar(ws);
     *ret_colour = PSC_COL_ACT_FILL;
-    return !at(ws, row)->able ? -1 : part > 1 ? BREAK : part * 0.94;
+    return !at(ws, row)->contender.able ? -1 : part > 1 ? BREAK : part * 0.94;
 }
 
 static double bound_mark(PscWorkspace *ws, uint32_t row)
 {
-    return at(ws, row)->able ? 0.94 * (double)at(ws, row)->contender.cost.lower_bound / full_bar(ws) : 0;
+    return at(ws, row)->contender.able ? 0.94 * (double)at(ws, row)->contender.cost.lower_bound / full_bar(ws) : 0;
 }
 
 static void no_text(PscWorkspace *ws G_GNUC_UNUSED, uint32_t row G_GNUC_UNUSED, struct psc_text *out)
@@ -90,7 +90,7 @@ static void no_text(PscWorkspace *ws G_GNUC_UNUSED, uint32_t row G_GNUC_UNUSED, 
 
 static void ratio_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    if (at(ws, row)->able)
+    if (at(ws, row)->contender.able)
         psc_text_addf(out, "%.3f", at(ws, row)->contender.cost.ratio);
 }
 
@@ -103,7 +103,7 @@ static int ratio_compare(PscWorkspace *ws, uint32_t a, uint32_t b)
 static void time_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
     double ms = at(ws, row)->contender.milliseconds;
-    if (!at(ws, row)->able || ms < 0)
+    if (!at(ws, row)->contender.able || ms < 0)
         return;
     if (ms < 1)
         psc_text_addf(out, "%.0f \xc2\xb5s", ms * 1000);
@@ -122,7 +122,7 @@ static void check_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
     const PscEntrant *e = at(ws, row);
     if (!e->done)
         psc_text_add(out, "\xe2\x80\xa6");
-    else if (!e->able)
+    else if (!e->contender.able)
         psc_text_add(out, e->contender.why);
     else if (e->finding_n)
         psc_text_addf(out, "\xe2\x9a\xa0 %u clobber%s", e->finding_n, e->finding_n == 1 ? "" : "s");
@@ -138,7 +138,7 @@ static int check_compare(PscWorkspace *ws, uint32_t a, uint32_t b)
 static const char *check_style(PscWorkspace *ws, uint32_t row)
 {
     const PscEntrant *e = at(ws, row);
-    return !e->done || !e->able ? "dim" : e->finding_n ? "clobber" : "right";
+    return !e->done || !e->contender.able ? "dim" : e->finding_n ? "clobber" : "right";
 }
 
 static void pick(PscWorkspace *ws, uint32_t row)

@@ -97,15 +97,11 @@ static void run_cb(GTask *task, gpointer source G_GNUC_UNUSED, gpointer data, GC
 static int by_cost(gconstpointer a, gconstpointer b)
 {
     const PscEntrant *x = *(PscEntrant *const *)a, *y = *(PscEntrant *const *)b;
-    struct psc_contender left = x->contender, right = y->contender;
-    static struct psc_analysis able; /* an entrant whose analysis was let go is still one that can */
     if (x->done != y->done)
         return x->done ? -1 : 1;
     if (!x->done)
         return 0;
-    left.analysis = x->able ? &able : NULL;
-    right.analysis = y->able ? &able : NULL;
-    return psc_contender_order(&left, &right);
+    return psc_contender_order(&x->contender, &y->contender);
 }
 
 static void run_next(PscContest *self);
@@ -124,9 +120,8 @@ static void run_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
         e->contender.name = e->name;
         run->contender.analysis = NULL;
         e->done = TRUE;
-        e->able = e->contender.analysis != NULL;
-        e->finding_n = e->able ? e->contender.analysis->check.finding_n : 0;
-        if (e->able && self->study->node_n > PSC_CONTEST_NODES)
+        e->finding_n = e->contender.able ? e->contender.analysis->check.finding_n : 0;
+        if (e->contender.able && self->study->node_n > PSC_CONTEST_NODES)
             psc_contender_release(&e->contender);
     }
     g_ptr_array_sort(self->entrants, by_cost);
@@ -175,11 +170,11 @@ static void restart(PscContest *self)
 /* Two studies that differ in the planner alone have the same contest: only whose the document is changes. */
 static gboolean same_contest(const PscStudy *a, const PscStudy *b)
 {
-    struct psc_plan_options x = a->options.plan, y = b->options.plan;
-    x.log = y.log = false;
+    const struct psc_plan_options x = a->options.plan, y = b->options.plan;
     return a->document == b->document && a->phase_index == b->phase_index && x.mode == y.mode && x.size == y.size &&
            x.slots == y.slots && x.seed == y.seed && x.order == y.order && x.faults == y.faults && x.align == y.align &&
-           x.capacity == y.capacity && x.apart == y.apart;
+           x.capacity == y.capacity && x.apart == y.apart && x.generation == y.generation &&
+           x.candela_faults == y.candela_faults && x.budget.work == y.budget.work && x.budget.milliseconds == y.budget.milliseconds;
 }
 
 static void workspace_cb(PscContest *self, guint what)
@@ -251,7 +246,7 @@ guint psc_contest_best(PscContest *self)
 {
     for (guint i = 0; i < self->entrants->len; i++) {
         const PscEntrant *e = psc_contest_at(self, i);
-        if (e->done && e->able && !e->finding_n)
+        if (e->done && e->contender.able && !e->finding_n)
             return i;
     }
     return PSC_NONE;
@@ -271,7 +266,7 @@ struct psc_analysis_options psc_contest_options(PscContest *self, guint i)
 void psc_contest_use(PscContest *self, guint i)
 {
     const PscEntrant *e = psc_contest_at(self, i);
-    if (!e || (e->done && !e->able) || !self->study)
+    if (!e || (e->done && !e->contender.able) || !self->study)
         return;
     struct psc_analysis_options options = psc_contest_options(self, i);
     psc_workspace_set_options(self->ws, &options);

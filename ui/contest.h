@@ -21,8 +21,8 @@ typedef struct {
     char *name;                       /* "pool+exact" */
     const char *text;                 /* one line about the planner; may be NULL */
     struct psc_planner_choice choice;
-    struct psc_contender contender;   /* analysis NULL and `able`: only the figures were kept */
-    gboolean done, able;
+    struct psc_contender contender;   /* analysis NULL and able: only the figures were kept */
+    gboolean done;
     uint32_t finding_n;
 } PscEntrant;
 

@@ -79,7 +79,7 @@ static const PscEntrant *entrant_of(PscPlanMenu *self, const struct psc_planner 
 static void say_cost(GtkWidget *label, const PscEntrant *e)
 {
     char bytes[24];
-    gboolean known = e && e->done && e->able;
+    gboolean known = e && e->done && e->contender.able;
     char *text = !known           ? g_strdup("")
                  : e->finding_n   ? g_strdup_printf("%s   %u clobber%s", psc_bytes_text(e->contender.cost.reserved, bytes, sizeof bytes),
                                                     e->finding_n, e->finding_n == 1 ? "" : "s")

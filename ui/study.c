@@ -100,7 +100,7 @@ static void index_story(PscStudy *study)
     study->buffer_marks = g_new0(uint8_t, story->buffer_n + 1);
     study->tenants = g_new0(uint32_t, story->buffer_n + 1);
     for (uint32_t p = 0; p < story->position_n; p++) {
-        psc_node node = story->order ? story->order[p] : p;
+        psc_node node = psc_story_node_at(story, (int32_t)p);
         if (node < study->node_n)
             study->position_of[node] = (int32_t)p;
     }
@@ -208,7 +208,7 @@ psc_node psc_study_node_at(const PscStudy *study, int32_t position)
     if (position < 0 || position >= psc_study_end(study))
         return PSC_NONE;
     const struct psc_story *story = study->analysis->story;
-    psc_node node = story && story->order ? story->order[position] : (psc_node)position;
+    psc_node node = story ? psc_story_node_at(story, position) : (psc_node)position;
     return node < study->node_n ? node : PSC_NONE; /* the positions of a story without a graph are no nodes */
 }
 

@@ -11,16 +11,14 @@
 
 void psc_timeline_dress(PscTimeline *self, struct psc_view *view)
 {
-    view->hide_overview = self->hide_overview;
-    view->hide_usage = self->hide_usage;
+    view->hide_overview = view->hide_usage = self->hide_strips;
     if (self->full)
         view->px_a_byte = fmax(view->height_px - AROUND, 60) / (double)self->full;
 }
 
-void psc_timeline_hide_parts(PscTimeline *self, gboolean overview, gboolean usage)
+void psc_timeline_hide_strips(PscTimeline *self, gboolean hidden)
 {
-    self->hide_overview = overview;
-    self->hide_usage = usage;
+    self->hide_strips = hidden;
     gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 

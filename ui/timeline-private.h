@@ -49,7 +49,7 @@ struct _PscTimeline {
     /* beside another one: timeline-beside.c */
     PscTimeline *peer;      /* a weak pointer; scrolls and zooms along */
     uint64_t full;          /* bytes that fill the lanes, the same on both sides; 0: what there is */
-    gboolean hide_overview, hide_usage, following;
+    gboolean hide_strips, following; /* overview and curve of live bytes */
     uint8_t *marks;         /* PscTimelineMark by tenancy, owned; NULL: none */
     uint32_t mark_n;
     GskRenderNode *mark_node; /* of marks over mark_base */

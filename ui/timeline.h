@@ -34,7 +34,7 @@ void psc_timeline_get_view(PscTimeline *self, struct psc_view *ret);
  * many fill a timeline (0: each fills its own). */
 void psc_timeline_lock(PscTimeline *a, PscTimeline *b);
 void psc_timeline_set_full(PscTimeline *self, uint64_t bytes);
-void psc_timeline_hide_parts(PscTimeline *self, gboolean overview, gboolean usage);
+void psc_timeline_hide_strips(PscTimeline *self, gboolean hidden); /* overview and curve of live bytes */
 /* Signs on bars: a hollow corner, a filled one, a frame; one byte a tenancy, copied. NULL: none. */
 typedef enum { PSC_TIMELINE_PLAIN, PSC_TIMELINE_DIFFERS, PSC_TIMELINE_EXPLAINS, PSC_TIMELINE_ALONE } PscTimelineMark;
 void psc_timeline_set_marks(PscTimeline *self, const uint8_t *marks, uint32_t n);

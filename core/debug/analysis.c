@@ -5,6 +5,14 @@
 #include "core/plan/choice.h"
 
 #include <string.h>
+#include <time.h>
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
 
 /* "Planned here: pool, upstream, class, lowest slot, lives in topological order, faults l1 h2" */
 static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
@@ -52,8 +60,10 @@ static enum psc_status plan_here(struct psc_analysis *a, const struct psc_analys
                                  struct psc_error *reterr)
 {
     const struct psc_planner *planner = options->planner ? options->planner : &psc_planners[0];
+    double begin = now_ms();
     enum psc_status status = planner->plan(&a->arena, a->phase->graph, &options->plan, &a->plan, reterr);
 
+    a->planned_ms = now_ms() - begin;
     if (status)
         return status;
     a->origin = describe(&a->arena, a->plan);
@@ -108,7 +118,9 @@ static enum psc_status pack_boxes(struct psc_analysis *a, const struct psc_analy
     const struct psc_packer *packer = NULL;
     if (!packed)
         return psc_fail_nomem(reterr);
+    double begin = now_ms();
     enum psc_status status = pack(&a->arena, a->phase->boxes, options, packed, &packer, reterr);
+    a->planned_ms = now_ms() - begin;
     if (status)
         return status;
     a->packed = packed;
@@ -123,17 +135,19 @@ static enum psc_status pack_boxes(struct psc_analysis *a, const struct psc_analy
 }
 
 enum psc_status psc_analysis_plan_only(struct psc_arena *arena, const struct psc_phase *phase,
-                                       const struct psc_analysis_options *options, struct psc_error *reterr)
+                                       const struct psc_analysis_options *options, double *ret_ms, struct psc_error *reterr)
 {
     const struct psc_planner *planner = options->planner ? options->planner : &psc_planners[0];
     const struct psc_packer *packer;
     struct psc_offsets packed;
     struct psc_plan *plan;
-    if (phase->graph)
-        return planner->plan(arena, phase->graph, &options->plan, &plan, reterr);
-    if (phase->boxes)
-        return pack(arena, phase->boxes, options, &packed, &packer, reterr);
-    return psc_fail(reterr, PSC_ERR_USAGE, "this phase has nothing to plan");
+    double begin = now_ms();
+    enum psc_status status = phase->graph   ? planner->plan(arena, phase->graph, &options->plan, &plan, reterr)
+                             : phase->boxes ? pack(arena, phase->boxes, options, &packed, &packer, reterr)
+                                            : psc_fail(reterr, PSC_ERR_USAGE, "this phase has nothing to plan");
+    if (!status)
+        *ret_ms = now_ms() - begin;
+    return status;
 }
 
 /* Where the plan comes from, in the order of who wins. */
@@ -227,6 +241,7 @@ enum psc_status psc_analysis_new(const struct psc_phase *phase, const struct psc
         return psc_fail_nomem(reterr);
     a->phase = phase;
     a->origin = "No graph and no events";
+    a->planned_ms = -1;
     enum psc_status status = fill(a, options ? options : &plain, reterr);
     if (status) {
         psc_analysis_free(a);

@@ -29,6 +29,7 @@ struct psc_analysis {
     struct psc_plan *plan;       /* NULL when the story came from the file's events */
     const struct psc_offsets *packed; /* of a phase that is a list of boxes: where they lie; else NULL */
     const char *packer;          /* who packed them */
+    double planned_ms;           /* what planning or packing took by the clock; < 0: nothing was planned here */
     struct psc_story *story;     /* NULL when the phase has no graph and no events */
     struct psc_history *history; /* NULL with story */
     struct psc_check check;
@@ -44,10 +45,11 @@ bool psc_analysis_has_both(const struct psc_phase *phase);
 /* A phase without a graph gives an analysis with story == NULL and no findings: that is not an error. */
 enum psc_status psc_analysis_new(const struct psc_phase *phase, const struct psc_analysis_options *options,
                                  struct psc_analysis **ret, struct psc_error *reterr) PSC_MUST_CHECK;
-/* Plans as psc_analysis_new does with replan, and throws the plan away: for who measures how long that takes. PSC_ERR_USAGE for a
- * phase that has neither graph nor boxes. */
+/* Plans once more as psc_analysis_new does with replan, and says how long that took, milliseconds. PSC_ERR_USAGE for a phase that
+ * has neither graph nor boxes. */
 enum psc_status psc_analysis_plan_only(struct psc_arena *arena, const struct psc_phase *phase,
-                                       const struct psc_analysis_options *options, struct psc_error *reterr) PSC_MUST_CHECK;
+                                       const struct psc_analysis_options *options, double *ret_ms,
+                                       struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_analysis_free(struct psc_analysis *analysis); /* NULL is fine */
 
 #endif

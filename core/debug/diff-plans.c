@@ -126,7 +126,7 @@ static int32_t *positions_of(struct making *m, const struct psc_diff_side *side)
     for (uint32_t i = 0; at && i < side->graph->n; i++)
         at[i] = NOWHERE;
     for (uint32_t p = 0; at && p < story->position_n; p++) {
-        psc_node node = story->order ? story->order[p] : p;
+        psc_node node = psc_story_node_at(story, (int32_t)p);
         if (node < side->graph->n && at[node] == NOWHERE)
             at[node] = (int32_t)p;
     }
@@ -138,7 +138,7 @@ static bool map_by_nodes(struct making *m, const struct psc_diff_side *from, con
 {
     int32_t *at = positions_of(m, to);
     for (uint32_t p = 0; at && p < from->story->position_n; p++) {
-        psc_node node = from->story->order ? from->story->order[p] : p;
+        psc_node node = psc_story_node_at(from->story, (int32_t)p);
         uint32_t v = node < from->graph->n ? psc_history_value_of_node(from->history, node) : PSC_NONE;
         uint32_t w = v != PSC_NONE ? of[v] : PSC_NONE;
         psc_node other = w != PSC_NONE ? to->story->values[w].node : PSC_NONE;

@@ -54,8 +54,7 @@ static void say_family(struct psc_text *out, const struct psc_diff_side *side, u
 static void say_last(struct psc_text *out, const struct psc_diff_side *side, uint32_t bar)
 {
     int32_t last = side->history->tenancies[bar].last;
-    psc_node node = last < 0 || (uint32_t)last >= side->story->position_n ? PSC_NONE
-                    : side->story->order ? side->story->order[last] : (psc_node)last;
+    psc_node node = psc_story_node_at(side->story, last);
     if (last >= 0 && (uint32_t)last >= side->story->position_n)
         psc_text_add(out, "the end");
     else if (side->graph && node < side->graph->n)
@@ -152,8 +151,7 @@ static void say_title(struct psc_text *out, const char *title)
 static void say_at(struct psc_text *out, const struct psc_diff_side *side, int32_t position)
 {
     const struct psc_story *story = side->story;
-    psc_node node = position < 0 || (uint32_t)position >= story->position_n ? PSC_NONE
-                    : story->order ? story->order[position] : (psc_node)position;
+    psc_node node = psc_story_node_at(story, position);
     if (position < 0) {
         psc_text_add(out, "at the fill");
     } else if ((uint32_t)position >= story->position_n) {

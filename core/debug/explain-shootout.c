@@ -19,7 +19,7 @@ static void add_count(struct psc_text *out, uint64_t n, const char *one, const c
 void psc_explain_cost(struct psc_text *out, const struct psc_contender *c)
 {
     const struct psc_cost *cost = &c->cost;
-    if (!c->analysis) {
+    if (!c->able) {
         psc_text_addf(out, "%s cannot do this document: %s.", c->name, c->why);
         return;
     }
@@ -60,8 +60,8 @@ void psc_explain_cost_change(struct psc_text *out, const struct psc_contender *f
 {
     const struct psc_cost *a = &from->cost, *b = &to->cost;
     bool first = true, saves = b->reserved < a->reserved;
-    if (!from->analysis || !to->analysis) {
-        psc_explain_cost(out, from->analysis ? to : from);
+    if (!from->able || !to->able) {
+        psc_explain_cost(out, from->able ? to : from);
         return;
     }
     if (a->reserved == b->reserved) {

@@ -77,7 +77,7 @@ static void say_queue(struct psc_text *out, const struct psc_analysis *a, int32_
     if (!q)
         return;
     psc_text_addf(out, "only enqueued on %s, ", s->lanes[q->lane].name);
-    psc_node node = q->done >= s->position_n ? PSC_NONE : s->order ? s->order[q->done] : (psc_node)q->done;
+    psc_node node = psc_story_node_at(s, (int32_t)q->done);
     if (node == PSC_NONE)
         psc_text_add(out, "completed at the end");
     else if (g && node < g->n)
@@ -128,7 +128,7 @@ static void say_subject(struct psc_text *out, const struct psc_analysis *a, int3
         psc_text_add(out, "; ");
         return;
     }
-    psc_node node = a->story->order ? a->story->order[position] : (psc_node)position;
+    psc_node node = psc_story_node_at(a->story, position);
     if (!g || node >= g->n) {
         psc_text_addf(out, "Step %d: ", position);
         return;

@@ -137,7 +137,7 @@ bool psc_graph_put_rivals(struct psc_arena *arena, const struct psc_analysis *a,
 {
     static const enum psc_generation order[PSC_GEN_N] = {PSC_GEN_01, PSC_GEN_02, PSC_GEN_ARENA, PSC_GEN_HARDENED}; /* as they came */
     bool inside = v->position >= 0 && v->position < (int32_t)t->step_n, fine = true;
-    psc_node node = !inside ? PSC_NONE : a->story->order ? a->story->order[v->position] : (psc_node)v->position;
+    psc_node node = psc_story_node_at(a->story, v->position);
     uint32_t n = 0;
     if (!t->graph_rivals)
         return true;

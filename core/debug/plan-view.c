@@ -178,8 +178,7 @@ enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analy
     v->in_bytes = true;
     v->name = v->title = "";
     v->try_most = 3;
-    if (v->position >= 0 && v->position < n)
-        m.node = a->story->order ? a->story->order[v->position] : (psc_node)v->position;
+    m.node = psc_story_node_at(a->story, v->position);
     psc_explain_position(&words, a, v->position);
     v->words = keep(&m, &words);
     bool fine = v->words && put_slots(&m) && (!tale || psc_tale_look(arena, tale, v));

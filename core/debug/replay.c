@@ -39,9 +39,7 @@ static psc_node reader_of(const struct psc_story *story, const struct psc_event 
 {
     if (e->node != PSC_NONE || (e->kind != PSC_EV_ENQUEUE && e->kind != PSC_EV_COPY && e->kind != PSC_EV_WAIT))
         return e->node;
-    if (e->position < 0 || e->position >= (int32_t)story->position_n)
-        return PSC_NONE;
-    return story->order ? story->order[e->position] : (psc_node)e->position;
+    return psc_story_node_at(story, e->position);
 }
 
 /* Commands of queues are no nodes: each pair of accesses is a case of its own. */

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
@@ -69,13 +68,6 @@ static struct psc_cost cost_of(const struct psc_analysis *a)
 
 /* ---- time ----------------------------------------------------------------------------------------------------- */
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static int by_size(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
@@ -85,13 +77,11 @@ static int by_size(const void *x, const void *y)
 static enum psc_status measure(struct psc_contender *c, const struct psc_phase *phase, const struct psc_analysis_options *options,
                                struct psc_error *reterr)
 {
-    double times[PSC_SHOOTOUT_RUNS], spent = 0;
+    double times[PSC_SHOOTOUT_RUNS] = {c->analysis->planned_ms}, spent = times[0]; /* the plan that is shown counts, too */
     enum psc_status status = PSC_OK;
-    for (c->runs = 0; !status && c->runs < PSC_SHOOTOUT_RUNS && spent < PSC_SHOOTOUT_MS; c->runs++) {
+    for (c->runs = 1; !status && c->runs < PSC_SHOOTOUT_RUNS && spent < PSC_SHOOTOUT_MS; c->runs++) {
         struct psc_arena arena = {0};
-        double begin = now_ms();
-        status = psc_analysis_plan_only(&arena, phase, options, reterr);
-        times[c->runs] = now_ms() - begin;
+        status = psc_analysis_plan_only(&arena, phase, options, &times[c->runs], reterr);
         spent += times[c->runs];
         psc_arena_release(&arena);
     }
@@ -149,6 +139,7 @@ enum psc_status psc_contender_run(const struct psc_phase *phase, const char *nam
         return refuse(ret, status, &error, reterr);
     }
     ret->cost = cost_of(ret->analysis);
+    ret->able = true;
     return PSC_OK;
 }
 
@@ -161,8 +152,8 @@ void psc_contender_release(struct psc_contender *c)
 int psc_contender_order(const void *x, const void *y)
 {
     const struct psc_contender *a = x, *b = y;
-    if (!a->analysis || !b->analysis)
-        return !a->analysis && !b->analysis ? strcmp(a->name, b->name) : a->analysis ? -1 : 1;
+    if (!a->able || !b->able)
+        return !a->able && !b->able ? strcmp(a->name, b->name) : a->able ? -1 : 1;
     if (a->cost.reserved != b->cost.reserved)
         return a->cost.reserved < b->cost.reserved ? -1 : 1;
     return strcmp(a->name, b->name); /* not by time: the same input has the same order */

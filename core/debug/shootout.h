@@ -30,7 +30,8 @@ struct psc_cost {
 
 struct psc_contender {
     const char *name;               /* of the planner, or PSC_CONTENDER_FILE; borrowed */
-    struct psc_analysis *analysis;  /* owned; NULL: `why` says what stands against it */
+    struct psc_analysis *analysis;  /* owned; NULL when it cannot, or when it was released and the figures kept */
+    bool able;                      /* else `why` says what stands against it, and there are no figures */
     char why[480];
     struct psc_cost cost;
     double milliseconds;            /* median; < 0: not planned here */

@@ -33,6 +33,13 @@ const char *psc_executor_name(enum psc_executor executor)
     return (unsigned)executor < PSC_EXEC_N ? names[executor] : "unknown";
 }
 
+psc_node psc_story_node_at(const struct psc_story *story, int32_t position)
+{
+    if (position < 0 || (uint32_t)position >= story->position_n)
+        return PSC_NONE;
+    return story->order ? story->order[position] : (psc_node)position;
+}
+
 struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position)
 {
     return (struct psc_event){

@@ -188,6 +188,9 @@ struct psc_story {
     bool predicted;                 /* made by lowering a plan, not recorded */
 };
 
+/* The node that is executed there; of a story without a graph the position itself. PSC_NONE at the fill and at the end. */
+psc_node psc_story_node_at(const struct psc_story *story, int32_t position);
+
 /* Names the first broken rule of the list above; PSC_ERR_ORDER. */
 enum psc_status psc_story_check(const struct psc_story *story, struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -15,20 +15,13 @@ struct making {
     struct psc_ghosts *g;
 };
 
-static psc_node node_at(const struct psc_story *story, int32_t position)
-{
-    if (position < 0 || (uint32_t)position >= story->position_n)
-        return PSC_NONE;
-    return story->order ? story->order[position] : (psc_node)position;
-}
-
 /* Where the ops of the plan ran. One that did not run stands beside the one planned before it. */
 static bool make_columns(struct making *m)
 {
     uint32_t n = m->planned->position_n, most = 0;
     m->column = psc_arena_alloc(m->arena, (size_t)n + 2, sizeof *m->column);
     for (uint32_t p = 0; p < n; p++) {
-        psc_node node = node_at(m->planned, (int32_t)p);
+        psc_node node = psc_story_node_at(m->planned, (int32_t)p);
         most = node != PSC_NONE && node > most ? node : most;
     }
     int32_t *ran_at = psc_alloc(((size_t)most + 1) * sizeof *ran_at);
@@ -38,13 +31,13 @@ static bool make_columns(struct making *m)
     }
     memset(ran_at, 0xff, ((size_t)most + 1) * sizeof *ran_at);
     for (uint32_t p = 0; p < m->recorded->position_n; p++) {
-        psc_node node = node_at(m->recorded, (int32_t)p);
+        psc_node node = psc_story_node_at(m->recorded, (int32_t)p);
         if (node <= most)
             ran_at[node] = (int32_t)p;
     }
     m->column[0] = -1;
     for (uint32_t p = 0; p < n; p++) {
-        psc_node node = node_at(m->planned, (int32_t)p);
+        psc_node node = psc_story_node_at(m->planned, (int32_t)p);
         m->column[p + 1] = node != PSC_NONE && ran_at[node] >= 0 ? ran_at[node] : m->column[p];
     }
     m->column[n + 1] = (int32_t)m->recorded->position_n;

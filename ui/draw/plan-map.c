@@ -79,7 +79,7 @@ static void layers(const struct drawing *d)
     int32_t layer = -2;
     double free_x = d->x0;
     for (int32_t p = first; g && p < last; p++) {
-        psc_node node = story->order ? story->order[p] : (psc_node)p;
+        psc_node node = psc_story_node_at(story, p);
         if (node >= g->n || g->nodes[node].layer < 0 || g->nodes[node].layer == layer)
             continue;
         layer = g->nodes[node].layer;

@@ -122,8 +122,7 @@ psc_node psc_scene_node_at(const struct psc_scene *scene, int32_t position)
     const struct psc_graph *g = scene->source.graph;
     if (position < 0 || position >= scene->n || !g)
         return PSC_NONE;
-    const psc_node *order = scene->source.story->order;
-    psc_node node = order ? order[position] : (psc_node)position;
+    psc_node node = psc_story_node_at(scene->source.story, position);
     return node < g->n ? node : PSC_NONE;
 }
 
