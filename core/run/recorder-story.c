@@ -101,7 +101,7 @@ static uint64_t end_of_pool(const struct psc_rec_phase *p, uint8_t backend)
 static void grow(struct psc_recorder *r, uint32_t index, const struct psc_located *at)
 {
     struct psc_pool_buffer now;
-    if (at->backend < psc_session_backend_n(r->session))
+    if (index == PSC_NONE || at->buffer == PSC_NONE || at->backend < psc_session_backend_n(r->session))
         return;
     psc_session_buffer(r->session, at->backend, at->buffer, &now);
     if (r->phase.buffers[index].bytes < now.bytes)
@@ -115,10 +115,8 @@ static uint32_t locate(struct psc_recorder *r, const struct psc_located *at)
     bool known = at->buffer != PSC_NONE && at->backend < psc_session_place_n(r->session);
     struct psc_buffer made = {.name = "nowhere", .id = PSC_NONE, .role = PSC_ROLE_EXTERNAL, .bytes = UINT64_MAX,
                               .backend = PSC_BACKEND_NONE};
-    if (known && at->buffer < p->ids[at->backend].n && p->ids[at->backend].index[at->buffer] != PSC_NONE) {
-        grow(r, p->ids[at->backend].index[at->buffer], at);
+    if (known && at->buffer < p->ids[at->backend].n && p->ids[at->backend].index[at->buffer] != PSC_NONE)
         return p->ids[at->backend].index[at->buffer];
-    }
     if (known) {
         uint8_t backend = place_backend(r, at->backend);
         psc_session_buffer(r->session, at->backend, at->buffer, &pool);
@@ -144,6 +142,8 @@ void psc_rec_event(struct psc_recorder *r, const struct psc_event *event, const 
     e->buffer = PSC_NONE;
     if (at && has_bytes) {
         e->buffer = locate(r, at);
+        if (event->kind == PSC_EV_ALLOC || event->kind == PSC_EV_FILL || event->kind == PSC_EV_ENQUEUE) /* it has just been given out */
+            grow(r, e->buffer, at);
         e->generation = at->generation;
         e->lo = at->lo;
         e->hi = at->hi;
