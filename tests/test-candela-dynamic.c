@@ -253,6 +253,40 @@ static void test_typed_wrong(void)
     }
 }
 
+/* Plans inside plans: 32 deep, and what doubles at each level is refused before it runs for ever. */
+static void test_typed_deep(void)
+{
+    for (unsigned twice = 0; twice < 2; twice++) {
+        GString *text = g_string_new("x0 = slot(4); g0 = x0 + 1");
+        struct psc_error error = {0};
+        struct psc_lazy l;
+        struct outcome out;
+        uint32_t root;
+        for (unsigned i = 1; i < (twice ? 24 : 32); i++)
+            g_string_append_printf(text, twice ? "; x%u = slot(4); g%u = baked(g%u, x%u) + baked(g%u, x%u)"
+                                               : "; x%u = slot(4); g%u = baked(g%u, x%u) + 1", i, i, i - 1, i, i - 1, i);
+        char *last = g_strdup_printf("%s; r = baked(g%u, a)", text->str, twice ? 23 : 31);
+        psc_lazy_init(&l);
+        g_assert_cmpint(psc_lazy_parse(&l, last, strlen(last), &root, &error), ==, twice ? PSC_ERR_PARSE : PSC_OK);
+        if (twice) {
+            g_assert_nonnull(strstr(error.text, "more than 1048576 steps"));
+        } else {
+            run_text(last, &(struct psc_candela_options){0}, false, &out);
+            g_assert_cmpint(out.status, ==, PSC_OK);
+            g_assert_cmpfloat(out.values[0], ==, 33); /* 1 and 32 times one more */
+            char *deeper = g_strdup_printf("%s; y = slot(4); h = baked(g31, y); r = baked(h, a)", text->str);
+            psc_lazy_release(&l);
+            psc_lazy_init(&l);
+            g_assert_cmpint(psc_lazy_parse(&l, deeper, strlen(deeper), &root, &error), ==, PSC_ERR_PARSE);
+            g_assert_nonnull(strstr(error.text, "more than 32 deep"));
+            g_free(deeper);
+        }
+        psc_lazy_release(&l);
+        g_free(last);
+        g_string_free(text, TRUE);
+    }
+}
+
 static enum psc_status type_and_run(void *data G_GNUC_UNUSED)
 {
     static const char text[] = "x = slot(4); g = x * 2; y = slot(4); f = baked(g, y) + y; r = baked(f, a + b)";
@@ -437,6 +471,7 @@ int main(int argc, char **argv)
     g_test_add_func("/candela-dynamic/skeleton/typed", test_typed);
     g_test_add_func("/candela-dynamic/skeleton/typed-with-a-defect-inside", test_typed_faults);
     g_test_add_func("/candela-dynamic/skeleton/typed-wrong", test_typed_wrong);
+    g_test_add_func("/candela-dynamic/skeleton/typed-deep", test_typed_deep);
     g_test_add_func("/candela-dynamic/skeleton/typed-out-of-memory", test_typed_out_of_memory);
     g_test_add_func("/candela-dynamic/plans/by-layout", test_by_layout);
     g_test_add_func("/candela-dynamic/plans/by-use", test_by_use);

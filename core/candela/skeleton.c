@@ -11,6 +11,8 @@ struct psc_skeleton {
     struct psc_candela_plan *plan;
     struct psc_strides result;
     uint32_t root;
+    uint32_t depth;  /* 1: nothing is baked into it */
+    uint64_t steps;  /* of one run, those inside counted; at most PSC_BAKED_STEPS_MAX + 1 */
 };
 
 enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
@@ -25,6 +27,13 @@ enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const 
     if (status) {
         psc_skeleton_free(s);
         return status;
+    }
+    s->depth = 1;
+    for (uint32_t p = 0; p < s->plan->n; p++) {
+        const struct psc_skeleton *inner = s->plan->steps[p].baked;
+        s->steps += inner ? inner->steps : 1;
+        s->steps = s->steps > PSC_BAKED_STEPS_MAX ? PSC_BAKED_STEPS_MAX + 1 : s->steps;
+        s->depth = inner && inner->depth >= s->depth ? inner->depth + 1 : s->depth;
     }
     s->result = l->nodes[s->plan->root].layout;
     for (uint32_t p = 0; p < s->plan->n; p++)
@@ -135,6 +144,10 @@ enum psc_status psc_lazy_bake(struct psc_lazy *l, const char *name, uint32_t bod
         psc_skeleton_free(s);
         return psc_fail_nomem(reterr);
     }
+    if (s->depth > PSC_BAKED_MAX)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "baked: plans stand inside plans more than %u deep", PSC_BAKED_MAX);
+    if (s->steps > PSC_BAKED_STEPS_MAX)
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "baked: one run takes more than %u steps, those of plans inside counted", PSC_BAKED_STEPS_MAX);
     status = fits(l, s->plan, given, n, reterr);
     if (status)
         return status;

@@ -8,6 +8,8 @@
 
 #include "core/candela/exec.h"
 
+#define PSC_BAKED_STEPS_MAX 1048576u /* of a plan that is baked into a text: what doubles at each level must end somewhere */
+
 struct psc_skeleton;
 /* l is borrowed and must outlive the skeleton, unchanged. */
 enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
@@ -22,7 +24,7 @@ const struct psc_strides *psc_skeleton_result(const struct psc_skeleton *s);
 enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
                                  struct psc_handle *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* The expression `body`, planned by itself, as one node of l over n tensors: bound to its slots in the order in which these were written
- * down, laid out as they are (else PSC_ERR_GRAPH, as for another number of them). l takes the skeleton over and must stay where it is. */
+ * down, laid out as they are (else PSC_ERR_GRAPH, as for another number of them; PSC_ERR_TOO_BIG: too deep, too many steps). l takes the skeleton over and must stay where it is. */
 enum psc_status psc_lazy_bake(struct psc_lazy *l, const char *name, uint32_t body, const struct psc_candela_options *options,
                               const uint32_t *given, uint32_t n, uint32_t *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* A handle for each slot that the plan asks for, in its order, over what stands in for it (psc_lazy_stand_in). Heap; they
