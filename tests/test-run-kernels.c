@@ -2,6 +2,7 @@
  * or several, snapshots or none, one thread or two: every value is the same, bit for bit. */
 #include "tests/runs.h"
 
+#include "backends/cuda/shim.h"
 #include "backends/registry.h"
 #include "core/base/hash.h"
 #include "tests/random-graph.h"
@@ -198,9 +199,100 @@ static void test_every_way_gives_the_same(void)
     g_assert_cmpuint(compared, >, 500);
 }
 
+/* ---- recordings ------------------------------------------------------------------------------------------------------------ */
+
+enum { STEPS = 9, MOVED = 5 };
+static const struct way replayed[] = {
+    {"pool", ON_CPU, true, 1, PSC_RECYCLED_KEPT, PSC_SLOTS_LOWEST}, /* what the others are compared with: nothing is recorded */
+    {"pool", WITH_SHIM, false, 1, PSC_RECYCLED_POISONED, PSC_SLOTS_LIFO},
+    {"naive", WITH_SHIM, false, 1, PSC_RECYCLED_KEPT, PSC_SLOTS_LOWEST},
+    {"best-fit", WITH_SHIM, false, 1, PSC_RECYCLED_POISONED, PSC_SLOTS_LOWEST},
+};
+
+/* Hash of all outputs of each step, over other inputs each time; before step MOVED every buffer is another one. */
+static void run_replayed(const struct psc_graph *g, const struct way *way, struct weights *weights, uint64_t seed, uint64_t hashes[STEPS],
+                         uint64_t *captures, uint64_t *replays)
+{
+    struct psc_session_options options = run_options();
+    struct psc_session_counters c;
+    struct psc_error error = {0};
+    uint32_t n;
+    const struct psc_backend_api *const *apis = psc_backend_apis(&n);
+    options.planner = psc_planner_find(way->planner);
+    options.snapshot = way->snapshot;
+    options.config.threads = way->threads;
+    options.recycled = way->recycled;
+    options.plan.slots = way->slots;
+    options.plan.align = 4;
+    options.plan.mode = PSC_MODE_HARDENED;
+    options.weight = weight_cb;
+    options.weight_ctx = weights;
+    options.replay = true;
+    struct psc_session *s = run_session_on(&options, apis, n);
+    run_use(s, g, 1);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        if (step == MOVED && psc_session_move(s, &error))
+            g_error("%s", error.text);
+        run_fill_all(s, 8 * (seed + 100 * (step / 2)) + 3 * (step % 2), CONTEXT);
+        run_execute(s, NULL);
+        hashes[step] = 0;
+        for (uint32_t k = 0; k < g->output_n; k++) {
+            psc_node i = g->outputs[k];
+            uint64_t bytes = g->nodes[i].bytes;
+            void *words = g_malloc0(bytes + 4);
+            if (bytes && psc_session_plan(s)->places[i].buffer != PSC_NONE && psc_session_read(s, i, words, bytes / 4, &error))
+                g_error("%s", error.text);
+            hashes[step] = psc_hash_mix(hashes[step] + psc_probe_hash(words, bytes));
+            g_free(words);
+        }
+    }
+    psc_session_counters(s, &c);
+    *captures += c.captures;
+    *replays += c.replays;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct psc_backend_api *api;
+        struct psc_cuda_figures f = {0};
+        struct psc_backend *b = psc_session_backend(s, k, &api);
+        if (b && api == &psc_backend_cuda_shim)
+            psc_cuda_figures(b, &f);
+        if (f.strays + f.windows_spoilt)
+            g_error("seed %" G_GUINT64_FORMAT ": %u calls in windows that are no launches", seed, (unsigned)f.strays);
+    }
+    psc_session_free(s);
+}
+
+static void test_replays_give_the_same(void)
+{
+    uint64_t first = test_seed(), captures = 0, replays = 0;
+    uint32_t graphs = 0;
+    for (uint64_t seed = first; graphs < SEEDS / 2; seed++) {
+        struct weights weights = {.by_name = g_hash_table_new(g_str_hash, g_str_equal)};
+        struct psc_graph *one = make(&weights.arena, seed, 1), *two = make(&weights.arena, seed, 2);
+        if (computable(one) && one->n == two->n && psc_graph_same_structure(one, two)) {
+            uint64_t expected[STEPS], found[STEPS];
+            two = renamed(&weights.arena, two, "cuda-shim");
+            for (size_t k = 0; k < G_N_ELEMENTS(replayed); k++) {
+                run_replayed(replayed[k].backends == ON_CPU ? one : two, &replayed[k], &weights, seed, k ? found : expected, &captures,
+                             &replays);
+                for (int step = 0; k && step < STEPS; step++)
+                    if (found[step] != expected[step])
+                        g_error("seed %" G_GUINT64_FORMAT ", way %zu: the outputs of step %d differ", seed, k, step);
+            }
+            graphs++;
+        }
+        g_hash_table_destroy(weights.by_name);
+        psc_arena_release(&weights.arena);
+    }
+    g_test_message("%u graphs from seed %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT " recordings, %" G_GUINT64_FORMAT " replays", graphs, first,
+                   captures, replays);
+    g_assert_cmpuint(captures, >, 30);
+    g_assert_cmpuint(replays, >, 50);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/run/kernels/every-way-to-run-a-graph-gives-the-same-bits", test_every_way_gives_the_same);
+    g_test_add_func("/run/kernels/recordings-and-buffers-that-move-give-the-same-bits", test_replays_give_the_same);
     return g_test_run();
 }
