@@ -190,6 +190,8 @@ def the_runs_and_scenarios_that_show_a_fault_show_it():
             check(answer.status in (1, 2), fault, answer.err)
             found = [b['invariant'] for b in run('check', path('shown.ev'), '--json').json.get('invariants', [])]
             check(invariant in found, fault, found, answer.err)
+    text = run(*model, '--fault', 'a1').err
+    check('the workspace of #58 logits writes 2.00 KiB over #58 logits (exec slot 3), an output that the host reads' in text, text)
     for fault in 'a8', 'a9':
         check(good(*model, '--fault', fault).json['arena']['exec']['blocks'] > right['arena']['exec']['blocks'], fault)
     cap = ('--exec-cap', '5000')

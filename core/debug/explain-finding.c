@@ -30,6 +30,8 @@ static void say_writer(const struct telling *t)
 
     if (t->write->kind == PSC_EV_FILL)
         psc_text_add(t->out, "the fill of ");
+    if (g && t->f->writer_value != PSC_NONE && t->a->story->values[t->f->writer_value].kind == PSC_VALUE_WORKSPACE)
+        psc_text_add(t->out, "the workspace of ");
     if (t->write->kind == PSC_EV_GROW || t->write->kind == PSC_EV_EVICT || t->write->kind == PSC_EV_TRIM)
         psc_text_addf(t->out, "%s of the buffer", psc_event_name(t->write->kind));
     else if (g && t->write->node < g->n && t->write->kind != PSC_EV_ENQUEUE)

@@ -31,6 +31,8 @@ void psc_say_value(struct psc_text *out, const struct psc_analysis *a, uint32_t 
         value = v->of;
         v = &a->story->values[value];
     }
+    if (v->kind == PSC_VALUE_WORKSPACE && g && v->node < g->n)
+        psc_text_add(out, "the workspace of ");
     if (v->kind == PSC_VALUE_REGION && v->layer >= 0) {
         psc_text_addf(out, "the %s rows of layer %d", v->slot ? "V" : "K", v->layer);
     } else if (g && v->node < g->n) {
