@@ -471,6 +471,7 @@ static struct psc_plan_options options_of(uint64_t *seed)
     options.slots = (enum psc_slots)pick(seed, PSC_SLOTS_N);
     options.align = pick(seed, 3) ? 0 : 64;
     options.apart = pick(seed, 4) == 0;
+    options.generation = pick(seed, 2) ? PSC_GEN_ARENA : PSC_GEN_HARDENED; /* of candela, the two without known holes */
     options.budget.work = 1000;
     return options;
 }
