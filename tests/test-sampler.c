@@ -169,6 +169,32 @@ static void equal_logits_go_by_id(void)
         g_assert_true((counts[i] > 0) == (i == 0 || i == 1 || i == 3 || i == 5 || i == 7));
 }
 
+/* The fewest that sum to P: with two of one half each, P = 0.5 is the first alone. At least P times as probable as the first:
+ * with P = 1 those that are as probable stay, the first among them. */
+static void a_cut_that_is_met_exactly_is_met(void)
+{
+    static const struct {
+        struct psc_sampling o;
+        float logits[4];
+        bool comes[4];
+    } rows[] = {
+        {{.top_p = 0.5f}, {1, 1, -INFINITY, -INFINITY}, {true, false, false, false}},
+        {{.top_p = 0.5f}, {2, 2, 2, 2}, {true, true, false, false}},
+        {{.min_p = 1.0f}, {1, 2, 0, 1}, {false, true, false, false}},
+        {{.min_p = 1.0f}, {3, 2, 3, 1}, {true, false, true, false}},
+    };
+    unsigned checks = 0;
+    for (size_t r = 0; r < G_N_ELEMENTS(rows); r++) {
+        struct psc_sampling o = rows[r].o;
+        unsigned counts[4];
+        o.temperature = 1.0f;
+        count_draws(o, rows[r].logits, 4, 300, counts);
+        for (int i = 0; i < 4; i++, checks++)
+            g_assert_true((counts[i] > 0) == rows[r].comes[i]);
+    }
+    g_assert_cmpuint(checks, ==, 16);
+}
+
 static void a_token_at_minus_infinity_never_comes(void)
 {
     const float logits[] = {-INFINITY, 0.0f, -INFINITY, -5.0f, -80.0f, -3e38f};
@@ -491,6 +517,7 @@ int main(int argc, char **argv)
                     all_tokens_come_as_often_as_they_should);
     g_test_add_func("/core/run/sampler/stages-cut-what-they-say", stages_cut_what_they_say);
     g_test_add_func("/core/run/sampler/equal-logits-go-by-id", equal_logits_go_by_id);
+    g_test_add_func("/core/run/sampler/a-cut-that-is-met-exactly-is-met", a_cut_that_is_met_exactly_is_met);
     g_test_add_func("/core/run/sampler/a-token-at-minus-infinity-never-comes",
                     a_token_at_minus_infinity_never_comes);
     g_test_add_func("/core/run/sampler/the-first-bad-logit-is-named", the_first_bad_logit_is_named);

@@ -30,6 +30,12 @@ static void one_case(gconstpointer data)
         assert_comes_back(golden, &tokens, c->text->data, c->text->len);
         psc_tokens_release(&tokens);
     }
+    size_t at = 0;
+    for (guint i = 0; i < c->words->len; at += g_array_index(c->words, uint32_t, i++)) {
+        g_assert_cmpuint(at, <, c->text->len);
+        g_assert_cmpuint(psc_word_qwen2((const char *)c->text->data + at, c->text->len - at), ==, g_array_index(c->words, uint32_t, i));
+    }
+    g_assert_cmpuint(at, ==, c->text->len);
 }
 
 /* Words by hand, from the pattern: each row is one text, cut at the bars. */

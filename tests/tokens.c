@@ -54,19 +54,20 @@ static struct golden_case *case_of(const char *line)
 {
     struct golden_case *c = g_new0(struct golden_case, 1);
     char **word = g_strsplit(line, " ", -1);
+    GArray **lists[] = {&c->ids[0], &c->ids[1], &c->words};
     int list = -1;
     c->name = g_strdup(word[1]);
     c->text = bytes_of(word[2]);
     for (char **w = word + 3; *w; w++) {
         if (strcmp(*w, ":") == 0) {
-            g_assert_cmpint(++list, <, 2);
-            c->ids[list] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+            g_assert_cmpint(++list, <, 3);
+            *lists[list] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
         } else if (**w) {
             uint32_t id = (uint32_t)g_ascii_strtoull(*w, NULL, 10);
-            g_array_append_val(c->ids[list], id);
+            g_array_append_val(*lists[list], id);
         }
     }
-    g_assert_cmpint(list, ==, 1);
+    g_assert_cmpint(list, ==, 2);
     g_strfreev(word);
     return c;
 }
@@ -78,6 +79,7 @@ static void case_free(gpointer data)
     g_byte_array_unref(c->text);
     g_array_unref(c->ids[0]);
     g_array_unref(c->ids[1]);
+    g_array_unref(c->words);
     g_free(c);
 }
 

@@ -15,6 +15,7 @@ struct golden_case {
     char *name;
     GByteArray *text;
     GArray *ids[2]; /* uint32_t; with PSC_ENCODE_CONTROL, without */
+    GArray *words;  /* uint32_t: bytes of each, special tokens are text here */
 };
 struct golden_vocab {
     char **lines; /* what the texts point into */

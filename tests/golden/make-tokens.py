@@ -4,7 +4,8 @@
     make-tokens.py > tests/golden/tokens.txt      needs `pip install tokenizers==0.23.*`
 
 Lines: `token SPELLED` (ids in order), `special TYPE TEXT` (ids go on), `merge A B`, and
-`case NAME HEX : IDS : IDS`, the text in hexadecimal, its tokens with control tokens read as such, and without.
+`case NAME HEX : IDS : IDS : BYTES`, the text in hexadecimal, its tokens with control tokens read as such, and without,
+and how many bytes each word has, special tokens or not: where words are cut shows in few merges only.
 
 The reference gets Qwen2's pattern and no normaliser. It takes no bytes that are not UTF-8: there each such byte is
 replaced by a private character of its own (no letter, number or space either) while the words are cut."""
@@ -44,11 +45,12 @@ AWKWARD = {
     'spaces-before-a-number': '   7', 'spaces-before-punctuation': '   ...', 'tab-and-word': '\triver',
     'tabs': '\t\t\t', 'newlines': '\n\n\n', 'mixed-newlines': 'a\r\n\r\nb\n\r c\r\r\nd',
     'newline-in-spaces': '  \n  \n  x', 'spaces-to-the-end-after-newline': 'x\n   ',
-    'newline-after-punctuation': '...\n\n\r\nx', 'vertical-space': 'a\x0b\x0c\x85b',
+    'newline-after-punctuation': '...\n\n\r\nx', 'return-after-punctuation': '...\r x !\r\n  \r? .\r\r\n\ry', 'vertical-space': 'a\x0b\x0c\x85b',
     'wide-spaces': 'a\u00a0b\u2003 c\u3000d\u2028e\u202f\u205ff\u1680', 'no-space': 'a\u200bb\u180ec\ufeffd',
     'contractions': "it's they're we've I'm she'll he'd don't",
     'capital-contractions': "IT'S THEY'RE WE'VE I'M SHE'LL HE'D DON'T",
     'mixed-contractions': "it'S we'Ve they'rE he'Ll",
+    'capital-contraction-goes-on': "'Something 'TIS 'REalm 'VAlue 'VEry 'Meer 'LLama 'LA 'Das 'Rex",
     'contraction-goes-on': "'something 'tis 'realm 'value 'mother 'lla 'day", 'long-s': "it'ſ 'ſx",
     'apostrophes': "'' ''' 'x' '1' ' s", 'curly-apostrophe': 'it’s', 'contraction-after-space': " 's 'll",
     'digits': '1234567890', 'digits-and-letters': 'a1b22c333', 'other-numbers': '½¾ ²³ ٣٤٥ Ⅷ ① 〇 一二三 १२३',
@@ -107,14 +109,15 @@ def reference():
     return tok
 
 
-def tokens_of_broken(tok, raw):
+def words_of(raw):
     text = ''.join(chr(0xf0000 + ord(c) - 0xdc00) if 0xdc80 <= ord(c) <= 0xdcff else c
                    for c in raw.decode('utf-8', 'surrogateescape'))
-    ids = []
-    for word, _ in split().pre_tokenize_str(text):
-        raw_word = b''.join(bytes([ord(c) - 0xf0000]) if 0xf0080 <= ord(c) <= 0xf00ff else c.encode() for c in word)
-        ids += [t.id for t in tok.model.tokenize(''.join(SPELL[b] for b in raw_word))]
-    return ids
+    return [b''.join(bytes([ord(c) - 0xf0000]) if 0xf0080 <= ord(c) <= 0xf00ff else c.encode() for c in word)
+            for word, _ in split().pre_tokenize_str(text)]
+
+
+def tokens_of_broken(tok, raw):
+    return [t.id for word in words_of(raw) for t in tok.model.tokenize(''.join(SPELL[b] for b in word))]
 
 
 def pieces(rng):
@@ -159,7 +162,8 @@ def main():
         text = pieces(rng)
         cases.append((f'random-{k}', text.encode(), *ids_of(text)))
     for name, raw, control, plain in cases:
-        out.append(f"case {name} {raw.hex() or '-'} : {' '.join(map(str, control))} : {' '.join(map(str, plain))}")
+        lists = (control, plain, [len(word) for word in words_of(raw)])
+        out.append(f"case {name} {raw.hex() or '-'} : " + ' : '.join(' '.join(map(str, numbers)) for numbers in lists))
     sys.stdout.write('\n'.join(out) + '\n')
 
 
