@@ -88,39 +88,78 @@ PSC_DEV int k_is_k(int32_t type)
 {
     return type == PSC_W_Q4_K || type == PSC_W_Q5_K || type == PSC_W_Q6_K;
 }
+/* Four bytes at an even address; of activations, at one that four divides. */
+PSC_DEV uint32_t k_word(const unsigned char *at)
+{
+    const uint16_t *halves = (const uint16_t *)(const void *)at;
+    return (uint32_t)halves[0] | (uint32_t)halves[1] << 16;
+}
+/* sum + the products of four signed bytes each. Whole numbers: in which order does not matter. */
+PSC_DEV int32_t k_dot4(uint32_t a, uint32_t b, int32_t sum)
+{
+#ifdef __CUDA_ARCH__
+    return __dp4a((int32_t)a, (int32_t)b, sum);
+#else
+    for (uint32_t k = 0; k < 32; k += 8)
+        sum += (int32_t)(int8_t)(a >> k) * (int8_t)(b >> k);
+    return sum;
+#endif
+}
+/* Bits 0 to 3, one to a byte, as its bit 4. */
+PSC_DEV uint32_t k_fifth(uint32_t bits)
+{
+    return ((bits & 15u) * 0x00204081u & 0x01010101u) << 4;
+}
+
 /* The term of a block of 32 values: backends/cpu/matmul-kernels.h. */
 PSC_DEV float k_small_term(int32_t type, const unsigned char *b, const int8_t *x, float dx, int32_t x_sum)
 {
     uint32_t at = type == PSC_W_Q4_0 ? 2u : type == PSC_W_Q4_1 ? 4u : type == PSC_W_Q5_0 ? 6u : 8u;
+    const uint32_t *words = (const uint32_t *)(const void *)x;
     float d = psc_half_to_float(k_half(b));
     int32_t sum = 0;
     if (type == PSC_W_Q8_0) {
-        for (int i = 0; i < 32; i++)
-            sum += (int8_t)b[2 + i] * x[i];
+        for (uint32_t j = 0; j < 8; j++)
+            sum = k_dot4(k_word(b + 2 + 4 * j), words[j], sum);
         return (float)sum * (d * dx);
     }
     int fifth = type == PSC_W_Q5_0 || type == PSC_W_Q5_1, offset = type == PSC_W_Q4_0 ? 8 : type == PSC_W_Q5_0 ? 16 : 0;
-    uint32_t high = fifth ? (uint32_t)k_half(b + at - 4) | (uint32_t)k_half(b + at - 2) << 16 : 0;
-    for (uint32_t j = 0; j < 16; j++) {
-        int32_t low = (b[at + j] & 15) + (int32_t)((high >> j & 1u) << 4);
-        int32_t top = (b[at + j] >> 4) + (int32_t)((high >> (j + 16) & 1u) << 4);
-        sum += (low - offset) * x[j] + (top - offset) * x[j + 16];
+    uint32_t high = fifth ? k_word(b + at - 4) : 0;
+    for (uint32_t j = 0; j < 4; j++) {
+        uint32_t both = k_word(b + at + 4 * j);
+        sum = k_dot4((both & 0x0f0f0f0fu) | k_fifth(high >> (4 * j)), words[j], sum);
+        sum = k_dot4((both >> 4 & 0x0f0f0f0fu) | k_fifth(high >> (4 * j + 16)), words[j + 4], sum);
     }
-    float term = (float)sum * (d * dx);
+    float term = (float)(sum - offset * x_sum) * (d * dx);
     return offset ? term : term + (float)x_sum * (psc_half_to_float(k_half(b + 2)) * dx);
 }
 /* A group of 32 values of a block of 256, with its scale, and what its minimum takes off. */
 PSC_DEV void k_group_sums(int32_t type, const unsigned char *b, uint32_t g, const int8_t *x, int32_t x_sum, int32_t *ret,
                           int32_t *ret_min)
 {
+    const uint32_t *words = (const uint32_t *)(const void *)x;
     int32_t sc = 1, mn = 0, sum = 0;
-    if (type == PSC_W_Q6_K) {
-        for (uint32_t l = 0; l < 32; l++)
-            sum += k_group_value(type, b, g, l) * (int8_t)b[192 + 8 * (g >> 2) + (l >> 4) + 2 * (g & 3u)] * x[l];
+    if (type == PSC_W_Q6_K) { /* values 0 to 63 less 32, a scale for each half */
+        const unsigned char *ql = b + 64 * (g >> 2) + 32 * (g & 1u), *qh = b + 128 + 32 * (g >> 2);
+        uint32_t low = g & 2u ? 4u : 0u, high = 2 * (g & 3u);
+        for (uint32_t half = 0; half < 2; half++) {
+            int32_t part = 0, ones = 0;
+            for (uint32_t j = 4 * half; j < 4 * half + 4; j++) {
+                uint32_t v = (k_word(ql + 4 * j) >> low & 0x0f0f0f0fu) | (k_word(qh + 4 * j) >> high & 0x03030303u) << 4;
+                part = k_dot4(v, words[j], part);
+                ones = k_dot4(0x01010101u, words[j], ones);
+            }
+            sum += (part - 32 * ones) * (int8_t)b[192 + 8 * (g >> 2) + half + 2 * (g & 3u)];
+        }
     } else {
+        const unsigned char *q = b + (type == PSC_W_Q4_K ? 16 : 48) + (g >> 1) * 32;
         k_scales(b + 4, g, &sc, &mn);
-        for (uint32_t l = 0; l < 32; l++)
-            sum += k_group_value(type, b, g, l) * x[l];
+        for (uint32_t j = 0; j < 8; j++) {
+            uint32_t v = k_word(q + 4 * j) >> (g & 1u ? 4 : 0) & 0x0f0f0f0fu;
+            if (type == PSC_W_Q5_K)
+                v |= (k_word(b + 16 + 4 * j) >> g & 0x01010101u) << 4;
+            sum = k_dot4(v, words[j], sum);
+        }
     }
     *ret = sum * sc;
     *ret_min = mn * x_sum;
