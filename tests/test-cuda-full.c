@@ -138,6 +138,33 @@ static void test_a_failed_mapping_leaves_the_current_graph(void)
     cuda_lab_end(&lab);
 }
 
+/* What is given out again is overwritten with a pattern, which needs memory too: its first use fails, and is right later. */
+static void test_no_room_for_the_pattern(void)
+{
+    struct psc_session_options options = run_options();
+    struct cuda_lab lab = {.apis = {&psc_backend_cpu, &psc_backend_cuda_shim}};
+    const struct psc_backend_api *api;
+    options.config.threads = 1;
+    options.config.device_bytes = 60000; /* three buffers of 16384, not a fourth */
+    options.has_budget = true;
+    options.budget = UINT64_MAX - 1;
+    options.recycled = PSC_RECYCLED_POISONED;
+    lab.s = run_session_on(&options, lab.apis, 2);
+    lab.g = cuda_lab_graph(&lab, wide);
+    run_use(lab.s, lab.g, 1);
+    g_assert_cmpuint(full_figures(&lab).missing, ==, 0);
+    fill_wide(lab.s, 1);
+    run_fails(psc_session_execute(lab.s, NULL, &error), &error, PSC_ERR_NOMEM,
+              WORDS("node 1 (scale) on cuda-shim", "16384 bytes that are given out again", "had no memory for one as long"));
+    psc_cuda_limit(psc_session_backend(lab.s, 1, &api), 200000);
+    run_use(lab.s, cuda_lab_graph(&lab, narrow), 2); /* mapped again, so that it is asked for */
+    run_use(lab.s, lab.g, 1);
+    fill_wide(lab.s, 2);
+    run_execute(lab.s, NULL);
+    expect_wide(lab.s, 6);
+    cuda_lab_end(&lab);
+}
+
 struct two_graphs { struct cuda_lab lab; struct psc_graph *other; };
 
 /* The first graph lacks memory; then there is some, and the other one is mapped, over the same buffers. When that fails half-way, the
@@ -186,6 +213,7 @@ int main(int argc, char **argv)
     g_test_add_func("/cuda-shim/full/the-first-use-fails", test_the_first_use_fails);
     g_test_add_func("/cuda-shim/full/fills-reads-and-copies-fail", test_fills_reads_and_copies_fail);
     g_test_add_func("/cuda-shim/full/a-failed-mapping-leaves-the-current-graph", test_a_failed_mapping_leaves_the_current_graph);
+    g_test_add_func("/cuda-shim/full/no-room-for-the-pattern", test_no_room_for_the_pattern);
     g_test_add_func("/cuda-shim/full/memory-that-comes-half-way", test_memory_that_comes_half_way);
     return g_test_run();
 }

@@ -297,6 +297,9 @@ static enum psc_status give_pattern(struct psc_pool *pool, const struct psc_job 
 {
     if (!job->recycle)
         return PSC_OK;
+    if (job->recycle_bytes > pool->pattern_bytes)
+        return psc_fail(reterr, PSC_ERR_NOMEM, "%llu bytes that are given out again get a pattern, and %s had no memory for one as long",
+                        (unsigned long long)job->recycle_bytes, pool->api->name);
     return pool->api->move(pool->backend, job->recycle, pool->pattern, job->recycle_bytes, reterr);
 }
 

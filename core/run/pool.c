@@ -353,6 +353,8 @@ enum psc_status psc_pool_pattern(struct psc_pool *pool, struct psc_error *reterr
         return PSC_OK;
     most = whole_words(most);
     status = pool->api->alloc(pool->backend, most, &at, reterr);
+    if (status == PSC_ERR_NOMEM && pool->api->fails_late)
+        return PSC_OK; /* who needs it says so; the next mapping asks again */
     if (status)
         return status;
     status = pool->api->fill(pool->backend, at, pattern_word(pool), most, reterr);

@@ -114,7 +114,7 @@ void psc_pool_begin(struct psc_pool *pool);
 uint32_t psc_pool_take(struct psc_pool *pool, uint64_t bytes);
 /* The same of a known buffer; false when it is no recyclable one, or taken already. */
 bool psc_pool_take_id(struct psc_pool *pool, uint32_t id);
-/* Makes sure that there is a pattern for the largest buffer. */
+/* Makes sure that there is a pattern for the largest buffer; on a backend that fails late it may stay too short. */
 enum psc_status psc_pool_pattern(struct psc_pool *pool, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* Puts the pattern over bytes from the host, past the queue. */
