@@ -127,6 +127,9 @@ def the_cache_of_a_run_is_dumped_and_looked_at():
           ['planscope-kv', 32, 32, 8, 8, [], None])
     equal(told['sequences'], [{'cap': 32, 'rows': 8, 'seq': 0, 'shared_cell': 0, 'shared_rows': 0, 'start': 0}])
     equal(good('kv', folder, '--n-ctx', '32', '--width', '32', '--json').json, told)
+    one = run('kv', os.path.join(folder, 'kv.pskv'), '--tag', 'decode')
+    equal((one.status, one.out), (2, ''))
+    check('a tag chooses among those of a folder' in one.err, one.err)
     for options, words in ((('--width', '16'), 'its rows have 32 values, not 16'), (('--n-ctx', '64'), 'it has 32 rows (n_ctx), not 64')):
         answer = run('kv', folder, *options)
         equal((answer.status, answer.out), (2, ''), options)

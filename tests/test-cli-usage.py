@@ -137,6 +137,21 @@ def options_that_the_planner_does_not_look_at_are_refused():
 
 
 @test
+def what_a_format_has_no_place_for_is_refused():
+    where, out = save(graph(SMALL, [4])), path('nothing')
+    preset = ('--preset', 'tiny-qwen2')
+    for words, args in (('not --slots', (*preset, '--format', 'gguf', '--slots', 'fifo')),
+                        ('not --tokens', (*preset, '--format', 'gguf', '--tokens', '5')),
+                        ('not --pretty', (*preset, '--format', 'gguf', '--pretty')),
+                        ('--seed is of', (*preset, '--format', 'plan', '--seed', '0')),
+                        ('writes none', (where, '--format', 'minfer-graph', '--mode', 'hardened')),
+                        ('for JSON', (where, '--format', 'csv', '--pretty')),
+                        ('for JSON', (where, '--format', 'minimalloc', '--pretty'))):
+        check(words in wrong('export', '-o', out, *args), words)
+    check(not os.path.exists(out), 'nothing was written')
+
+
+@test
 def values_may_stand_behind_an_equals_sign_and_options_anywhere():
     where = save(graph(SMALL, [4]))
     right = good('plan', where, '--mode', 'hardened', '--json').out

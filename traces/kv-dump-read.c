@@ -263,6 +263,8 @@ static enum psc_status open_file(struct psc_kv_dump *dump, const char *path, con
     bool old;
     int fd = -1;
     uint64_t n = 0;
+    if (options->tag)
+        return psc_fail(reterr, PSC_ERR_USAGE, "is one file: a tag chooses among those of a folder");
     enum psc_status status = psc_kv_dump_add_file(dump, path, &fd, &n, reterr);
     if (status)
         return status;

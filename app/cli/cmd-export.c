@@ -189,8 +189,27 @@ static enum cli_exit export_model(const struct cli_options *options)
     return status ? cli_complain(options->out, &error) : CLI_CLEAN;
 }
 
+/* What the format has no place for. */
+static enum psc_status check_format(const struct cli_options *o, struct psc_error *reterr)
+{
+    static const char *const of_weights[] = {"--preset", "--weights", "--seed", "--format", "-o", NULL}, *const seed[] = {"--seed", NULL};
+    const char *odd = o->format == CLI_AS_GGUF ? cli_given(o, of_weights, true) : NULL;
+    if (odd)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--format gguf takes --preset, --weights and --seed, not %s", odd);
+    if (o->format != CLI_AS_GGUF && cli_given(o, seed, false))
+        return psc_fail(reterr, PSC_ERR_USAGE, "--seed is of a preset's weights: --format gguf");
+    if (o->format == CLI_AS_GRAPH && o->replan)
+        return psc_fail(reterr, PSC_ERR_USAGE, "planner options make a plan, and --format minfer-graph writes none");
+    if (o->pretty && (o->format == CLI_AS_CSV || o->format == CLI_AS_MINIMALLOC))
+        return psc_fail(reterr, PSC_ERR_USAGE, "--pretty is for JSON");
+    return PSC_OK;
+}
+
 enum cli_exit cli_export(struct cli_options *options)
 {
+    struct psc_error error = {.byte = UINT64_MAX};
+    if (check_format(options, &error))
+        return cli_complain(NULL, &error);
     if (options->format == CLI_AS_GGUF)
         return export_model(options);
     struct cli_input in = {0};
