@@ -1109,6 +1109,37 @@ def no_output_lies_over_what_the_run_reads():
         equal(file.read(), before)
 
 
+def in_two_parts(whole):
+    """A model file with a second part that has no tensor. 96 bytes more of keys leave the data aligned."""
+    def key(name, value):
+        return struct.pack('<Q', len(name)) + name + value
+
+    def split(no):
+        return key(b'split.no', struct.pack('<IH', 2, no)) + key(b'split.count', struct.pack('<IH', 2, 2))
+    tensors, keys = struct.unpack_from('<QQ', whole, 8)
+    pad = key(b'x', struct.pack('<IQ', 8, 28) + bytes(28))
+    return (whole[:8] + struct.pack('<QQ', tensors, keys + 3) + split(0) + pad + whole[24:],
+            whole[:8] + struct.pack('<QQ', 0, 2) + split(1))
+
+
+@test
+def no_output_lies_over_a_part_of_the_model():
+    good('export', '--preset', 'tiny-qwen2', '--format', 'gguf', '-o', path('w.gguf'))
+    with open(path('w.gguf'), 'rb') as file:
+        parts = in_two_parts(file.read())
+    first, second = (save(part, f'w-0000{i}-of-00002.gguf') for i, part in enumerate(parts, 1))
+    right = good('run', path('w.gguf'), '-p', 'Hello', '-n', '4', '--json').json['tokens']
+    for name in (first, second):
+        equal(good('run', name, '-p', 'Hello', '-n', '4', '--json').json['tokens'], right)
+        for option in ('--trace', '--events', '--contents', '--logits'):
+            for out in (first, second):
+                answer = run('run', name, '-p', 'Hello', '-n', '2', option, out)
+                equal((answer.status, answer.out), (2, ''), option)
+                check(option + ' would write over the file that is read' in answer.err, answer.err)
+    with open(second, 'rb') as file:
+        equal(file.read(), parts[1])
+
+
 @test
 def what_cannot_run_leaves_old_files_as_they_are():
     for option in ('--trace', '--events', '--contents', '--logits'):

@@ -488,6 +488,9 @@ enum cli_exit cli_run(struct cli_options *options)
     r.prints = !options->json && !r.subject.graph;
     if (make_request(&r, &error)) /* files are cut when it is known that there is a run */
         exit = cli_complain(NULL, &error);
+    const struct psc_gguf_file *parts = r.subject.model.file;
+    for (uint32_t i = 0; !exit && parts && i < psc_gguf_file_part_n(parts); i++)
+        exit = cli_run_files_apart(options, psc_gguf_file_part(parts, i));
     if (!exit)
         exit = cli_run_files_open(&r.files, options, r.subject.graph ? r.subject.graph->model : r.subject.model.model->name);
     stream(&r);

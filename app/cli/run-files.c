@@ -157,6 +157,14 @@ enum cli_exit cli_run_files_check(const struct cli_options *o)
     return exit;
 }
 
+enum cli_exit cli_run_files_apart(const struct cli_options *o, const char *path)
+{
+    const struct cli_run *c = &o->run;
+    const struct named outputs[] = {{"--trace", c->trace}, {"--events", c->events}, {"--contents", c->contents}, {"--logits", c->logits}};
+    const struct named inputs[INPUTS] = {{"", path}};
+    return check_apart(outputs, sizeof outputs / sizeof *outputs, inputs);
+}
+
 /* ---- while it goes on --------------------------------------------------------------------------- */
 
 enum cli_exit cli_run_files_open(struct cli_run_files *files, const struct cli_options *options, const char *model)

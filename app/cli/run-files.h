@@ -25,6 +25,8 @@ struct cli_run_files { /* {0} is closed */
 /* Each of these complains on stderr; CLI_BAD then. */
 enum cli_exit cli_run_files_check(const struct cli_options *options);
 enum cli_exit cli_run_files_open(struct cli_run_files *files, const struct cli_options *options, const char *model);
+/* A further file that the run reads, known since it is open: none of the outputs may be it. */
+enum cli_exit cli_run_files_apart(const struct cli_options *options, const char *path);
 /* result: {0} when nothing ran. */
 enum cli_exit cli_run_files_close(struct cli_run_files *files, const struct psc_run_result *result);
 /* One row of logits; false when it cannot be written. */
