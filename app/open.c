@@ -2,6 +2,8 @@
 
 #include "traces/traces.h"
 
+#include <string.h>
+
 #define PROGRESS_MS 60
 #define MESSAGES_SHOWN 5
 
@@ -68,10 +70,17 @@ static char *messages(const struct psc_report *report, enum psc_level level)
     return g_string_free(text, FALSE);
 }
 
+/* Who shows the sentence names the file before it. */
+static const char *without_name(const PscOpened *opened, const char *text)
+{
+    gsize n = strlen(opened->title);
+    return strncmp(text, opened->title, n) == 0 && strncmp(text + n, ": ", 2) == 0 ? text + n + 2 : text;
+}
+
 static void fail(PscOpened *opened, const struct psc_report *report, const struct psc_error *error)
 {
     char *faults = messages(report, PSC_FAULT);
-    opened->error = faults && report->fault_n > 1 ? g_steal_pointer(&faults) : g_strdup(error->text);
+    opened->error = faults && report->fault_n > 1 ? g_steal_pointer(&faults) : g_strdup(without_name(opened, error->text));
     g_free(faults);
 }
 

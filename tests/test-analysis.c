@@ -105,6 +105,7 @@ static void test_order_mismatch(void)
     psc_text_clear(&text);
     psc_explain_position(&text, a, 425);
     g_test_message("%s", psc_text_str(&text));
+    g_assert_nonnull(strstr(psc_text_str(&text), "), still needed by #429 get_rows; frees #421 rope q"));
     psc_text_clear(&text);
     psc_explain_place(&text, a, 425);
     g_test_message("%s", psc_text_str(&text));

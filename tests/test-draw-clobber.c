@@ -47,7 +47,7 @@ static void test_clobber_in_a_low_picture(void)
     struct psc_layout l = {0};
     struct psc_view v;
     uint32_t row = d->scene->row_of_buffer[d->check.findings[0].buffer];
-    int without = 0, with = 0;
+    int without = 0, with = 0, headed = 0;
     for (double height = 200; height <= 500; height += 20) {
         psc_view_init(&v, d->scene, 740, height);
         psc_view_show_finding(&v, d->scene, 0);
@@ -62,7 +62,11 @@ static void test_clobber_in_a_low_picture(void)
         g_assert_true(c->shown);
         g_assert_cmpfloat(c->hatch.y0, >=, l.frame.lanes.y0);
         g_assert_cmpfloat(fminf(c->hatch.y1, l.frame.kept_y) - c->hatch.y0, >=, 30);
+        bool room = l.frame.kept_y - l.frame.lanes.y0 >= 46 + 40; /* for what is said above the row, and some of it */
+        g_assert_true(c->head_y > l.frame.lanes.y0 || !room);
+        headed += room;
     }
+    g_assert_cmpint(headed, >, 5);
     g_assert_cmpint(without, >, 0);
     g_assert_cmpint(with, >, 0);
     psc_layout_release(&l);

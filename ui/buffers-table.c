@@ -89,7 +89,7 @@ static uint32_t selected(PscWorkspace *ws)
 }
 
 static const PscColumn columns[] = {
-    {.title = "buffer", .expand = TRUE, .names_row = TRUE, .text = name_text},
+    {.title = "buffer", .expand = TRUE, .names_row = TRUE, .middle = TRUE, .text = name_text},
     {.title = "role", .width = 70, .spare = TRUE, .text = role_text, .compare = role_compare},
     {.title = "bytes", .width = 104, .text = bytes_text, .compare = bytes_compare, .bar = bytes_bar},
     {.title = "tenants", .width = 60, .right = TRUE, .spare = TRUE, .text = tenants_text, .compare = tenants_compare},

@@ -247,7 +247,7 @@ static void say_range(PscContestPage *self)
     double x0, x1;
     psc_workspace_range(self->ws, &x0, &x1);
     char *text = g_strdup_printf("Maps show ops %d\xe2\x80\x93%d, locked together;  y = bytes from the start;  dashed: lower bound",
-                                 MAX((int)x0, 0), MAX((int)x1 - 1, 0));
+                                 MAX((int)x0, 0), CLAMP((int)x1 - 1, 0, MAX(psc_study_end(psc_workspace_study(self->ws)) - 1, 0)));
     gtk_label_set_text(GTK_LABEL(self->tool_words), text);
     g_free(text);
 }

@@ -162,12 +162,12 @@ static const PscColumn columns[] = {
     {.title = "bytes reserved", .width = 104, .right = TRUE, .text = reserved_text, .compare = reserved_compare},
     {.title = "", .expand = TRUE, .text = no_text, .compare = reserved_compare, .bar = reserved_bar, .mark = bound_mark},
     {.title = "\xc3\x97 bound", .width = 66, .right = TRUE, .text = ratio_text, .compare = ratio_compare},
-    {.title = "lower bound", .width = 96, .right = TRUE, .text = lower_bound_text, .compare = lower_bound_compare},
-    {.title = "peak live", .width = 96, .right = TRUE, .text = peak_live_text, .compare = peak_live_compare},
-    {.title = "padding", .width = 84, .right = TRUE, .text = padding_text, .compare = padding_compare},
+    {.title = "lower bound", .width = 96, .right = TRUE, .spare = TRUE, .text = lower_bound_text, .compare = lower_bound_compare},
+    {.title = "peak live", .width = 96, .right = TRUE, .spare = TRUE, .text = peak_live_text, .compare = peak_live_compare},
+    {.title = "padding", .width = 84, .right = TRUE, .spare = TRUE, .text = padding_text, .compare = padding_compare},
     {.title = "holes", .width = 96, .right = TRUE, .text = holes_text, .compare = holes_compare},
-    {.title = "in place", .width = 64, .right = TRUE, .text = in_place_text, .compare = in_place_compare},
-    {.title = "plan time", .width = 78, .right = TRUE, .text = time_text, .compare = time_compare},
+    {.title = "in place", .width = 64, .right = TRUE, .spare = TRUE, .text = in_place_text, .compare = in_place_compare},
+    {.title = "plan time", .width = 78, .right = TRUE, .spare = TRUE, .text = time_text, .compare = time_compare},
     {.title = "check", .width = 100, .text = check_text, .compare = check_compare, .style = check_style},
 };
 const PscTableKind psc_contest_table = {

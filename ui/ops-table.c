@@ -203,7 +203,7 @@ static uint32_t selected(PscWorkspace *ws)
 static const PscColumn columns[] = {
     {.title = "#", .width = 38, .right = TRUE, .counts = TRUE, .text = number_text, .compare = number_compare},
     {.title = "L", .width = 30, .right = TRUE, .spare = TRUE, .text = layer_text, .compare = layer_compare},
-    {.title = "op", .expand = TRUE, .names_row = TRUE, .text = name_text, .compare = name_compare, .style = name_style},
+    {.title = "op", .expand = TRUE, .names_row = TRUE, .middle = TRUE, .text = name_text, .compare = name_compare, .style = name_style},
     {.title = "bytes", .width = 98, .text = bytes_text, .compare = bytes_compare, .bar = bytes_bar},
     {.title = "in", .width = 48, .spare = TRUE, .text = buffer_text, .compare = buffer_compare},
     {.title = "\xe2\x9a\xa0", .width = 34, .text = flags_text, .compare = flags_compare, .style = flags_style},

@@ -201,7 +201,7 @@ static void psc_pair_page_unmap(GtkWidget *widget)
 
 void psc_pair_page_set_narrow(PscPairPage *self, gboolean narrow)
 {
-    gtk_widget_set_size_request(self->side, narrow ? 300 : 400, -1);
+    gtk_widget_set_size_request(self->side, narrow ? 312 : 400, -1);
     gtk_widget_set_visible(self->about, !narrow);
     for (int i = 0; i < 2; i++) /* both alike: the same room for the same bytes */
         psc_timeline_hide_strips(PSC_TIMELINE(self->maps[i]), TRUE);

@@ -76,9 +76,9 @@ static uint32_t picked(PscWorkspace *ws)
 }
 
 static const PscColumn columns[] = {
-    {.title = "tensor", .width = 108, .names_row = TRUE, .text = tensor_text},
+    {.title = "tensor", .width = 100, .names_row = TRUE, .middle = TRUE, .text = tensor_text},
     {.title = "what differs", .expand = TRUE, .text = what_text, .compare = what_compare},
-    {.title = "peak bytes", .width = 88, .right = TRUE, .text = bytes_text, .compare = bytes_compare, .style = bytes_style},
+    {.title = "peak bytes", .width = 76, .right = TRUE, .text = bytes_text, .compare = bytes_compare, .style = bytes_style},
 };
 const PscTableKind psc_pair_table = {
     .label = "Differences", .columns = columns, .column_n = G_N_ELEMENTS(columns), .count = count, .select = pick, .selected = picked,

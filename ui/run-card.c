@@ -12,8 +12,11 @@
 static void bytes_line(PscCard *card, const char *key, uint64_t bytes, const char *after)
 {
     char exact[27], text[24];
-    psc_card_linef(card, key, "%s B  (%s)%s", psc_thousands(bytes, exact, sizeof exact),
-                   psc_bytes_text(bytes, text, sizeof text), after);
+    psc_thousands(bytes, exact, sizeof exact);
+    if (bytes < 1024) /* the same twice says nothing */
+        psc_card_linef(card, key, "%s B%s", exact, after);
+    else
+        psc_card_linef(card, key, "%s B  (%s)%s", exact, psc_bytes_text(bytes, text, sizeof text), after);
 }
 
 void psc_card_of_lesson(PscCard *card, const struct psc_phase *phase)
@@ -61,12 +64,15 @@ static void recorded(PscCard *card, PscRecords *records)
     psc_card_section(card, heading);
     g_free(heading);
     psc_card_widget(card, psc_share_bar_new(check->own, check->overwritten, check->unknown));
-    char *counts = g_strdup_printf("\xe2\x97\x8f %u own    \xe2\x8a\x98 %u overwritten before the copy%s", check->own,
-                                   check->overwritten, check->unknown ? "" : ".");
-    char *all = check->unknown ? g_strdup_printf("%s    ? %u not known.", counts, check->unknown) : g_strdup(counts);
-    psc_card_text(card, all, NULL);
-    g_free(all);
-    g_free(counts);
+    GString *counts = g_string_new(NULL);
+    g_string_append_printf(counts, "\xe2\x97\x8f %u own", check->own);
+    if (check->overwritten)
+        g_string_append_printf(counts, "    \xe2\x8a\x98 %u overwritten before the copy", check->overwritten);
+    if (check->unknown)
+        g_string_append_printf(counts, "    ? %u not known", check->unknown);
+    g_string_append(counts, check->own == check->n ? ": all of them." : ".");
+    psc_card_text(card, counts->str, NULL);
+    g_string_free(counts, TRUE);
     if (!records->holder_n)
         return;
     psc_card_section(card, "WHAT THE OVERWRITTEN RECORDS REALLY HOLD");

@@ -139,7 +139,7 @@ static void update_cell(PscTable *self, const PscColumn *column, GtkListItem *it
 static void setup_cb(GtkSignalListItemFactory *factory G_GNUC_UNUSED, GtkListItem *item, gpointer data)
 {
     struct cell_use *use = data;
-    gtk_list_item_set_child(item, psc_table_cell_new(use->column->bar != NULL, use->column->right, use->column->names_row));
+    gtk_list_item_set_child(item, psc_table_cell_new(use->column->bar != NULL, use->column->right, use->column->middle));
     g_object_set_data(G_OBJECT(item), "column", (gpointer)use->column);
     g_ptr_array_add(use->table->cells, item);
 }

@@ -27,7 +27,8 @@ typedef struct {
     int width;
     gboolean expand, right;
     gboolean counts;    /* its text is a row number: as wide as the number of rows needs, width at least */
-    gboolean names_row; /* its text is the accessible name of the row; cut in the middle: numbers stand at both ends */
+    gboolean names_row; /* its text is the accessible name of the row */
+    gboolean middle;    /* cut in the middle: a name with numbers at both ends; else at its end */
     gboolean spare;     /* not shown where a column that expands would have less than PSC_COLUMN_LEAST; the last one goes first */
     void (*text)(PscWorkspace *ws, uint32_t row, struct psc_text *out);
     int (*compare)(PscWorkspace *ws, uint32_t a, uint32_t b); /* NULL: by row number */

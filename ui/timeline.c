@@ -456,6 +456,8 @@ static void psc_timeline_measure(GtkWidget *widget G_GNUC_UNUSED, GtkOrientation
 static void psc_timeline_size_allocate(GtkWidget *widget, int width, int height, int baseline)
 {
     PscTimeline *self = PSC_TIMELINE(widget);
+    if (self->base && (self->base->view.height_px != height || self->base->view.width != width))
+        self->reveal = TRUE; /* what was in sight may not be in the new size */
     if (!gtk_widget_get_visible(self->card))
         return;
     GtkRequisition want;

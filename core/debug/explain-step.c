@@ -102,9 +102,14 @@ static void say_damage(struct psc_text *out, const struct psc_analysis *a, int32
     }
     if (lo >= c->finding_n || c->findings[lo].position != position)
         return;
+    struct psc_text damage = {0};
+    psc_explain_finding(&damage, a, &c->findings[lo]);
+    size_t n = damage.n;
     psc_text_add(out, "\xe2\x9a\xa0 ");
-    psc_explain_finding(out, a, &c->findings[lo]);
-    psc_text_add(out, " ");
+    psc_text_add_n(out, psc_text_str(&damage), n && damage.s[n - 1] == '.' ? n - 1 : n); /* the sentence goes on here */
+    psc_text_add(out, "; ");
+    out->failed |= damage.failed;
+    psc_text_release(&damage);
 }
 
 static void say_subject(struct psc_text *out, const struct psc_analysis *a, int32_t position)

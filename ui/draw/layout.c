@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LEAST_BELOW 40.0f /* px of a row that are to be seen under its head */
+
 /* ---- appending ------------------------------------------------------------------------------ */
 
 #define GROW(l, array, n, cap, more)                                                                         \
@@ -467,9 +469,12 @@ double psc_layout_scroll_to(const struct psc_layout *l, uint32_t row)
     bool stays = p->y0 >= l->frame.kept_y && p->low <= p->y1;
     if (stays)
         return y;
-    bool too_high = p->low - p->top > l->frame.kept_y - l->frame.lanes.y0; /* then its head is what counts */
-    if (p->top < l->frame.lanes.y0 || too_high)
-        return y - (l->frame.lanes.y0 - p->top);
+    float room = l->frame.kept_y - l->frame.lanes.y0, top = p->top;
+    if (p > l->tracks && p[-1].kind == PSC_TRACK_HEAD && p->top - p[-1].top + LEAST_BELOW <= room)
+        top = p[-1].top; /* what is said of it stands above it */
+    bool too_high = p->low - top > room; /* then its head is what counts */
+    if (top < l->frame.lanes.y0 || too_high)
+        return y - (l->frame.lanes.y0 - top);
     return p->low > l->frame.kept_y ? y + (p->low - l->frame.kept_y) : y;
 }
 
