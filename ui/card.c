@@ -264,7 +264,8 @@ static void set_link(GtkWidget *line, const char *key, const char *text, uint32_
     char *name = g_strdup_printf("%s %s", key, text);
     if (g_strcmp0(gtk_label_get_text(GTK_LABEL(label)), text) != 0) {
         gtk_label_set_text(GTK_LABEL(label), text);
-        gtk_label_set_width_chars(GTK_LABEL(label), (int)MIN(g_utf8_strlen(text, -1), LINK_LEAST)); /* the words after it wrap */
+        /* So much of it stays whatever the words after it need, which wrap; counted in wide letters, so less than it has. */
+        gtk_label_set_width_chars(GTK_LABEL(label), (int)MIN(g_utf8_strlen(text, -1), LINK_LEAST) * 3 / 4);
         gtk_widget_set_tooltip_text(button, text);
     }
     psc_ui_name(button, name);

@@ -7,6 +7,9 @@
 
 #define BEFORE_REDRAW (G_PRIORITY_HIGH_IDLE + 15) /* GTK draws at + 20 */
 #define LEAST_HEIGHT 60 /* px of the card, when the tenants stand below it */
+#define TENANTS_HEAD 32
+#define TENANTS_ROW 20
+#define TENANTS_SHOWN 6u
 #define TENANTS_MS 220 /* the table of tenants is filled when the selection rests so long */
 #define REST_US 150000 /* at most this often while an arrow key is held: a rebuild costs more than the step */
 
@@ -40,6 +43,8 @@ static gboolean show_tenants_cb(gpointer data)
     g_free(title);
     if (self->tenants_of != buffer)
         psc_table_reload(PSC_TABLE(self->tenants));
+    int wanted = TENANTS_HEAD + TENANTS_ROW * (int)MIN(psc_table_n(PSC_TABLE(self->tenants)), TENANTS_SHOWN);
+    gtk_widget_set_size_request(self->tenants, -1, wanted); /* few tenants leave the card its room */
     self->tenants_of = buffer;
     psc_table_show_selected(PSC_TABLE(self->tenants));
     return G_SOURCE_REMOVE;
@@ -223,7 +228,6 @@ GtkWidget *psc_inspector_new(PscWorkspace *ws)
     gtk_widget_set_margin_start(self->tenants_title, 12);
     gtk_widget_set_margin_top(self->tenants_title, 6);
     self->tenants = psc_table_new(ws, &psc_tenants_table);
-    gtk_widget_set_size_request(self->tenants, -1, 150);
     gtk_box_append(GTK_BOX(self->tenants_box), self->tenants_title);
     gtk_box_append(GTK_BOX(self->tenants_box), self->tenants);
     gtk_widget_set_visible(self->tenants_box, FALSE);
