@@ -148,6 +148,11 @@ def what_a_format_has_no_place_for_is_refused():
                         ('for JSON', (where, '--format', 'csv', '--pretty')),
                         ('for JSON', (where, '--format', 'minimalloc', '--pretty'))):
         check(words in wrong('export', '-o', out, *args), words)
+    model = path('model.gguf')
+    good('export', *preset, '--format', 'gguf', '-o', model)
+    check('over the model' in wrong('export', model, '-o', model, '--format', 'plan'))
+    good('export', model, '-o', path('model.json'), '--format', 'plan')
+    good('export', where, '-o', where, '--format', 'minfer-graph')
     check(not os.path.exists(out), 'nothing was written')
 
 

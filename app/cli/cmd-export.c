@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- a trace of one phase ------------------------------------------------------------------- */
@@ -189,6 +190,14 @@ static enum cli_exit export_model(const struct cli_options *options)
     return status ? cli_complain(options->out, &error) : CLI_CLEAN;
 }
 
+/* A graph may be written over itself, in another format; weights would be gone. */
+static bool is_over_model(const struct cli_options *o)
+{
+    struct stat in, out;
+    return !o->preset && app_is_model_file(o->file) && !stat(o->file, &in) && !stat(o->out, &out) && in.st_dev == out.st_dev &&
+           in.st_ino == out.st_ino;
+}
+
 /* What the format has no place for. */
 static enum psc_status check_format(const struct cli_options *o, struct psc_error *reterr)
 {
@@ -200,6 +209,8 @@ static enum psc_status check_format(const struct cli_options *o, struct psc_erro
         return psc_fail(reterr, PSC_ERR_USAGE, "--seed is of a preset's weights: --format gguf");
     if (o->format == CLI_AS_GRAPH && o->replan)
         return psc_fail(reterr, PSC_ERR_USAGE, "planner options make a plan, and --format minfer-graph writes none");
+    if (is_over_model(o))
+        return psc_fail(reterr, PSC_ERR_USAGE, "-o would write over the model that is read");
     if (o->pretty && (o->format == CLI_AS_CSV || o->format == CLI_AS_MINIMALLOC))
         return psc_fail(reterr, PSC_ERR_USAGE, "--pretty is for JSON");
     return PSC_OK;
