@@ -288,6 +288,30 @@ static void test_tree(void)
     tear_down(&s);
 }
 
+/* The line of the search when there are more sizes than a tree is drawn of, and when a broken rule takes another block. */
+static void test_search_in_words(void)
+{
+    struct shown s;
+    GString *events = g_string_new(NULL);
+    for (int i = 0; i < 20; i++)
+        g_string_append_printf(events, "{'op':'alloc','h':'h%d','bytes':%d},", i, 100 * (i + 1));
+    for (int i = 19; i >= 0; i--)
+        g_string_append_printf(events, "{'op':'free','h':'h%d'},", i);
+    g_string_append(events, "{'op':'alloc','h':'x','bytes':250},{'op':'alloc','h':'y','bytes':5000}");
+    set_up_arenas(&s, "", events->str);
+    show_arenas(&s, 40, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "250 B asked: slot 2 of 300 B is the smallest that is enough"), ==, 1);
+    show_arenas(&s, 41, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "asked: none is enough; slot 20 was unused and gets a new block"), ==, 1);
+    tear_down(&s);
+    set_up_arenas(&s, ",'faults':['a8']", events->str);
+    show_arenas(&s, 40, 1000, 700, false);
+    g_assert_cmpuint(labels_with(&s.panel, "is the smallest that is enough"), ==, 0);
+    g_assert_cmpuint(labels_with(&s.panel, "is taken, not the smallest that is enough"), ==, 1);
+    tear_down(&s);
+    g_string_free(events, TRUE);
+}
+
 /* Where what is given out comes from, what keeps an arena alive, and which runs touch pages for the first time. */
 static void test_routes_and_ends(void)
 {
@@ -478,6 +502,7 @@ int main(int argc, char **argv)
     g_test_add_func("/draw-panel/arenas/fit", test_arenas_fit);
     g_test_add_func("/draw-panel/arenas/lamps", test_lamps);
     g_test_add_func("/draw-panel/arenas/the-search-in-the-tree", test_tree);
+    g_test_add_func("/draw-panel/arenas/the-search-in-words", test_search_in_words);
     g_test_add_func("/draw-panel/arenas/routes-and-ends", test_routes_and_ends);
     g_test_add_func("/draw-panel/arenas/words", test_arena_words);
     g_test_add_func("/draw-panel/arenas/the-axis-leads", test_axis_leads);

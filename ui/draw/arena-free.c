@@ -40,30 +40,35 @@ static float put_chip(struct psc_arena_page *g, const struct psc_arena_home_view
 struct bucket {
     uint64_t capacity;
     uint32_t first, n;         /* of the view's buckets */
-    bool fresh;                /* all of it is free since this position: no search has seen it */
+    bool unseen;               /* the search has seen none of it */
     uint32_t depth, step;      /* step: when the search looked at it, from 1; 0: not */
     uint32_t up;               /* index of the bucket above, PSC_NONE */
     float x0, x1;
 };
 struct tree {
     struct bucket list[TREE_MAX];
-    uint32_t n, levels, found; /* found: index, PSC_NONE */
+    uint32_t n, levels, steps; /* steps: of the search */
 };
+
+/* The search is the last one of the position: what became free here, or was taken before, was not there. */
+static bool is_seen(const struct psc_arena_home_view *h, const struct psc_arena_free_view *f)
+{
+    return !f->fresh && !(f->taken && f->slot != h->found_slot);
+}
 
 /* False when there are more sizes than a tree is drawn of. */
 static bool list_buckets(const struct psc_arena_home_view *h, struct tree *t)
 {
-    t->n = t->levels = 0;
-    t->found = PSC_NONE;
+    t->n = t->levels = t->steps = 0;
     for (uint32_t i = 0; i < h->bucket_n; i++) {
         const struct psc_arena_free_view *f = &h->buckets[i];
         if (!t->n || t->list[t->n - 1].capacity != f->capacity) {
             if (t->n == TREE_MAX)
                 return false;
-            t->list[t->n++] = (struct bucket){.capacity = f->capacity, .first = i, .fresh = true, .up = PSC_NONE};
+            t->list[t->n++] = (struct bucket){.capacity = f->capacity, .first = i, .unseen = true, .up = PSC_NONE};
         }
         t->list[t->n - 1].n++;
-        t->list[t->n - 1].fresh = t->list[t->n - 1].fresh && f->fresh;
+        t->list[t->n - 1].unseen = t->list[t->n - 1].unseen && !is_seen(h, f);
     }
     return true;
 }
@@ -75,7 +80,7 @@ static void hang(struct tree *t)
     struct { uint32_t lo, hi, up, depth; } todo[TREE_MAX + 1] = {{0}};
     uint32_t todo_n = 1;
     for (uint32_t i = 0; i < t->n; i++)
-        if (!t->list[i].fresh)
+        if (!t->list[i].unseen)
             seen[n++] = i;
     t->levels = t->n > 0;
     todo[0].hi = n;
@@ -98,20 +103,18 @@ static void hang(struct tree *t)
 /* The smallest that is large enough, step by step. */
 static void search(struct tree *t, uint64_t asked)
 {
-    uint32_t lo = 0, hi = 0, seen[TREE_MAX], step = 0;
+    uint32_t lo = 0, hi = 0, seen[TREE_MAX];
     for (uint32_t i = 0; i < t->n; i++)
-        if (!t->list[i].fresh)
+        if (!t->list[i].unseen)
             seen[hi++] = i;
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
         struct bucket *b = &t->list[seen[middle]];
-        b->step = ++step;
-        if (b->capacity >= asked) {
-            t->found = seen[middle];
+        b->step = ++t->steps;
+        if (b->capacity >= asked)
             hi = middle;
-        } else {
+        else
             lo = middle + 1;
-        }
     }
 }
 
@@ -180,22 +183,45 @@ static void put_bucket(struct psc_arena_page *g, const struct psc_arena_home_vie
                   small ? "too small: on to the larger ones" : "large enough: is a smaller one, too?");
 }
 
-/* What the search came to, in one line. */
-static void say_search(struct psc_arena_page *g, const struct psc_arena_home_view *h, const struct tree *t, float x0, float x1, float y)
+/* "slot 3 of 64 B is the smallest that is enough": not so where a rule is broken. */
+static void say_taken(const struct psc_arena_home_view *h, char *text, size_t size)
 {
-    char text[200], a[24], b[24];
-    uint32_t steps = 0;
-    for (uint32_t i = 0; i < t->n; i++)
-        steps = t->list[i].step > steps ? t->list[i].step : steps;
-    const char *asked = psc_bytes_text(h->asked, a, sizeof a), *none = steps ? "none is enough" : "no block is free";
+    const struct psc_arena_free_view *best = NULL, *own = NULL;
+    char capacity[24] = "?";
+    for (uint32_t i = 0; i < h->bucket_n; i++) {
+        const struct psc_arena_free_view *f = &h->buckets[i];
+        own = f->slot == h->found_slot ? f : own;
+        best = !best && is_seen(h, f) && f->capacity >= h->asked ? f : best;
+    }
+    if (own)
+        psc_bytes_text(own->capacity, capacity, sizeof capacity);
+    snprintf(text, size, "slot %u of %s is %s", h->found_slot, capacity,
+             own && best && own->capacity != best->capacity ? "taken, not the smallest that is enough" : "the smallest that is enough");
+}
+
+static bool sees_any(const struct psc_arena_home_view *h)
+{
+    for (uint32_t i = 0; i < h->bucket_n; i++)
+        if (is_seen(h, &h->buckets[i]))
+            return true;
+    return false;
+}
+
+/* What the search came to, in one line; how long it was where it is drawn. */
+static void say_search(struct psc_arena_page *g, const struct psc_arena_home_view *h, const struct tree *drawn, float x0, float x1, float y)
+{
+    char text[200], steps[48] = "", taken[96], a[24];
+    const char *asked = psc_bytes_text(h->asked, a, sizeof a);
+    if (drawn)
+        snprintf(steps, sizeof steps, "%u size%s looked at, ", drawn->steps, drawn->steps == 1 ? "" : "s");
     switch (h->found) {
     case PSC_FOUND_AGAIN:
-        snprintf(text, sizeof text, "%s asked: %u size%s looked at, slot %u of %s is the smallest that is enough", asked, steps, steps == 1 ? "" : "s",
-                 h->found_slot, t->found == PSC_NONE ? "?" : psc_bytes_text(t->list[t->found].capacity, b, sizeof b));
+        say_taken(h, taken, sizeof taken);
+        snprintf(text, sizeof text, "%s asked: %s%s", asked, steps, taken);
         break;
     case PSC_FOUND_NEW:
-        snprintf(text, sizeof text, "%s asked: %u size%s looked at, %s; slot %u was unused and gets a new block", asked, steps,
-                 steps == 1 ? "" : "s", none, h->found_slot);
+        snprintf(text, sizeof text, "%s asked: %s%s; slot %u was unused and gets a new block", asked, steps,
+                 sees_any(h) ? "none is enough" : "no block is free", h->found_slot);
         break;
     case PSC_FOUND_GROWN:
         snprintf(text, sizeof text, "%s asked: none is enough, no slot is unused; the largest, slot %u, is grown", asked, h->found_slot);
@@ -258,7 +284,7 @@ static float put_buckets(struct psc_arena_page *g, const struct psc_arena_home_v
         hang(&t);
     if (small && h->found != PSC_FOUND_NOTHING)
         search(&t, h->asked);
-    say_search(g, h, &t, x0, x1, y);
+    say_search(g, h, small ? &t : NULL, x0, x1, y);
     y += 19;
     if (!small || t.n < 2 || t.levels > levels || !set_out(g, h, &t, x0 + 4, x1)) {
         put_line(g, h, x0, x1, y);
