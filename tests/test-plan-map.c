@@ -160,6 +160,48 @@ static void test_exact_heights(void)
     g_assert_cmpuint(rows, >, 100);
 }
 
+static cairo_surface_t *paint_still(const struct psc_plan_map *map, bool moving)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, 400, 200);
+    cairo_t *cr = cairo_create(surface);
+    psc_plan_map_paint_still(cr, psc_palette_get(false), NULL, map, 400, 200);
+    if (moving)
+        psc_plan_map_paint_moving(cr, psc_palette_get(false), map, 400, 200);
+    cairo_destroy(cr);
+    cairo_surface_flush(surface);
+    return surface;
+}
+
+static guint pixels_apart(cairo_surface_t *a, cairo_surface_t *b)
+{
+    guint apart = 0;
+    for (int y = 0; y < 200; y++)
+        for (int x = 0; x < 400; x++)
+            apart += picture_pixel(a, x, y) != picture_pixel(b, x, y);
+    return apart;
+}
+
+/* A step leaves the one part as it is, and changes all that it changes in the other. */
+static void test_still(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "", .graph = text_graph(&arena, "x: input 1024\na: matmul 1024 x\nb: matmul 1024 a\nout b\n")};
+    struct psc_analysis *a = analyse(&phase, "greedy-size");
+    struct psc_plan_map before = map_of(a, 4 * 4096), after = before;
+    after.position = 1;
+    after.selected = psc_history_value_of_node(a->history, 1);
+    cairo_surface_t *pictures[] = {paint_still(&before, false), paint_still(&after, false), paint_still(&before, true),
+                                   paint_still(&after, true), paint(&after, 400, 200, false)};
+    g_assert_cmpuint(pixels_apart(pictures[0], pictures[1]), ==, 0);
+    g_assert_cmpuint(pixels_apart(pictures[0], pictures[2]), ==, 0); /* nothing selected, no cursor */
+    g_assert_cmpuint(pixels_apart(pictures[0], pictures[3]), >, 200 - FOOT);
+    g_assert_cmpuint(pixels_apart(pictures[3], pictures[4]), ==, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(pictures); i++)
+        cairo_surface_destroy(pictures[i]);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -167,5 +209,6 @@ int main(int argc, char **argv)
     g_test_add_func("/plan-map/random", test_random);
     g_test_add_func("/plan-map/bar", test_bar);
     g_test_add_func("/plan-map/exact-heights", test_exact_heights);
+    g_test_add_func("/plan-map/what-a-step-moves-stands-over-what-it-leaves", test_still);
     return g_test_run();
 }

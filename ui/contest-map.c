@@ -15,6 +15,11 @@ struct _PscContestMap {
     PscContest *contest; /* of ws */
     GtkWidget *name, *bytes, *about, *ratio, *map;
     guint entrant;
+    /* What a step leaves as it is, painted once: for this map (its selection and cursor aside), size and theme. */
+    cairo_surface_t *still;
+    struct psc_plan_map still_map;
+    int still_width, still_height, still_scale;
+    gboolean still_dark;
 };
 
 G_DEFINE_FINAL_TYPE(PscContestMap, psc_contest_map, GTK_TYPE_BOX)
@@ -40,6 +45,29 @@ static uint32_t selected_value(PscContestMap *self, const struct psc_analysis *a
     return a->phase->graph && node != PSC_NONE ? psc_history_value_of_node(a->history, node) : PSC_NONE;
 }
 
+static gboolean is_still(PscContestMap *self, const struct psc_plan_map *map, int width, int height, int scale)
+{
+    const struct psc_plan_map *m = &self->still_map;
+    return self->still && m->history == map->history && m->lo == map->lo && m->hi == map->hi && m->top == map->top &&
+           m->bound == map->bound && m->reserved == map->reserved && self->still_width == width &&
+           self->still_height == height && self->still_scale == scale && self->still_dark == psc_ui_is_dark();
+}
+
+static void make_still(PscContestMap *self, const struct psc_plan_map *map, int width, int height, int scale)
+{
+    g_clear_pointer(&self->still, cairo_surface_destroy);
+    self->still = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width * scale, height * scale);
+    cairo_surface_set_device_scale(self->still, scale, scale);
+    cairo_t *cr = cairo_create(self->still);
+    psc_plan_map_paint_still(cr, psc_palette_get(psc_ui_is_dark()), psc_ui_type(), map, width, height);
+    cairo_destroy(cr);
+    self->still_map = *map;
+    self->still_width = width;
+    self->still_height = height;
+    self->still_scale = scale;
+    self->still_dark = psc_ui_is_dark();
+}
+
 static void draw_cb(GtkDrawingArea *area G_GNUC_UNUSED, cairo_t *cr, int width, int height, gpointer data)
 {
     PscContestMap *self = data;
@@ -51,7 +79,12 @@ static void draw_cb(GtkDrawingArea *area G_GNUC_UNUSED, cairo_t *cr, int width, 
                                .bound = e->contender.cost.lower_bound, .reserved = e->contender.cost.reserved,
                                .selected = selected_value(self, a), .position = psc_workspace_cursor(self->ws)};
     psc_workspace_range(self->ws, &map.lo, &map.hi);
-    psc_plan_map_paint(cr, psc_palette_get(psc_ui_is_dark()), psc_ui_type(), &map, width, height);
+    int scale = gtk_widget_get_scale_factor(self->map);
+    if (!is_still(self, &map, width, height, scale))
+        make_still(self, &map, width, height, scale);
+    cairo_set_source_surface(cr, self->still, 0, 0);
+    cairo_paint(cr);
+    psc_plan_map_paint_moving(cr, psc_palette_get(psc_ui_is_dark()), &map, width, height);
 }
 
 static void say_ratio(PscContestMap *self, const PscEntrant *e)
@@ -76,6 +109,7 @@ void psc_contest_map_set(PscContestMap *self, guint entrant)
     const PscEntrant *e = psc_contest_at(self->contest, entrant);
     char bytes[24];
     self->entrant = entrant;
+    g_clear_pointer(&self->still, cairo_surface_destroy); /* another plan may come to lie at the same address */
     if (!e)
         return;
     gboolean own = psc_contest_own(self->contest) == entrant;
@@ -98,6 +132,7 @@ static void changed_cb(PscContestMap *self, guint what)
 static void psc_contest_map_dispose(GObject *object)
 {
     g_clear_object(&PSC_CONTEST_MAP(object)->ws);
+    g_clear_pointer(&PSC_CONTEST_MAP(object)->still, cairo_surface_destroy);
     G_OBJECT_CLASS(psc_contest_map_parent_class)->dispose(object);
 }
 

@@ -220,14 +220,30 @@ static void broken_off(const struct drawing *d)
     psc_type_show(d->type, d->cr, PSC_FONT_SMALL, PSC_RIGHT, text, d->x1 - 4, d->y1 - 8);
 }
 
-void psc_plan_map_paint(cairo_t *cr, const struct psc_palette *palette, struct psc_type *type, const struct psc_plan_map *map,
-                        double width, double height)
+/* False when there is nothing to draw on or no memory; free d->base after it was true. */
+static bool begin(struct drawing *d, double width, double height)
 {
-    struct drawing d = {.cr = cr, .palette = palette, .type = type, .map = map, .x0 = LEFT, .x1 = width, .y1 = height - BOTTOM};
-    if (width < LEFT + 20 || height < BOTTOM + 20 || map->hi <= map->lo || !stack(&d))
+    const struct psc_plan_map *map = d->map;
+    d->x0 = LEFT, d->x1 = width, d->y1 = height - BOTTOM;
+    if (width < LEFT + 20 || height < BOTTOM + 20 || map->hi <= map->lo || !stack(d))
+        return false;
+    d->per_x = (d->x1 - d->x0) / (map->hi - map->lo);
+    d->per_y = (d->y1 - 4) / (double)(map->top ? map->top : 1);
+    return true;
+}
+
+static void clip_to_data(const struct drawing *d)
+{
+    cairo_rectangle(d->cr, d->x0, 0, d->x1 - d->x0, d->y1);
+    cairo_clip(d->cr);
+}
+
+void psc_plan_map_paint_still(cairo_t *cr, const struct psc_palette *palette, struct psc_type *type,
+                              const struct psc_plan_map *map, double width, double height)
+{
+    struct drawing d = {.cr = cr, .palette = palette, .type = type, .map = map};
+    if (!begin(&d, width, height))
         return;
-    d.per_x = (d.x1 - d.x0) / (map->hi - map->lo);
-    d.per_y = (d.y1 - 4) / (double)(map->top ? map->top : 1);
     d.mask = cairo_image_surface_create(CAIRO_FORMAT_A8, (int)(d.x1 - d.x0), (int)d.y1);
     cairo_save(cr);
     psc_paint_colour(cr, palette, PSC_COL_CANVAS);
@@ -236,19 +252,35 @@ void psc_plan_map_paint(cairo_t *cr, const struct psc_palette *palette, struct p
     psc_paint_area(cr, d.x0, 0, d.x1, fmin((double)map->reserved * d.per_y, d.y1));
     axis(&d);
     layers(&d);
-    cairo_save(cr);
-    cairo_rectangle(cr, d.x0, 0, d.x1 - d.x0, d.y1);
-    cairo_clip(cr);
+    clip_to_data(&d);
     if (cairo_surface_status(d.mask) == CAIRO_STATUS_SUCCESS)
         bars(&d);
     heights(&d);
-    chosen(&d);
-    cursor(&d);
     broken_off(&d);
-    cairo_restore(cr);
     cairo_restore(cr);
     cairo_surface_destroy(d.mask);
     psc_free(d.base);
+}
+
+void psc_plan_map_paint_moving(cairo_t *cr, const struct psc_palette *palette, const struct psc_plan_map *map, double width,
+                               double height)
+{
+    struct drawing d = {.cr = cr, .palette = palette, .map = map};
+    if (!begin(&d, width, height))
+        return;
+    cairo_save(cr);
+    clip_to_data(&d);
+    chosen(&d);
+    cursor(&d);
+    cairo_restore(cr);
+    psc_free(d.base);
+}
+
+void psc_plan_map_paint(cairo_t *cr, const struct psc_palette *palette, struct psc_type *type, const struct psc_plan_map *map,
+                        double width, double height)
+{
+    psc_plan_map_paint_still(cr, palette, type, map, width, height);
+    psc_plan_map_paint_moving(cr, palette, map, width, height);
 }
 
 void psc_plan_bar_paint(cairo_t *cr, const struct psc_palette *palette, double part, double bound_part, double width, double height)

@@ -26,6 +26,11 @@ struct psc_plan_map {
 };
 void psc_plan_map_paint(cairo_t *cr, const struct psc_palette *palette, struct psc_type *type, const struct psc_plan_map *map,
                         double width, double height);
+/* The same in two: what a step leaves as it is, and over it what is selected and the cursor; O(buffers) and no more. */
+void psc_plan_map_paint_still(cairo_t *cr, const struct psc_palette *palette, struct psc_type *type,
+                              const struct psc_plan_map *map, double width, double height);
+void psc_plan_map_paint_moving(cairo_t *cr, const struct psc_palette *palette, const struct psc_plan_map *map, double width,
+                               double height);
 
 /* A bar of a table: `part` of the width filled, a dashed line at `bound_part`; a part over 1 is broken off with two strokes. */
 void psc_plan_bar_paint(cairo_t *cr, const struct psc_palette *palette, double part, double bound_part, double width, double height);
