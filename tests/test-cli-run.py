@@ -1041,6 +1041,25 @@ def a_long_run_tells_of_its_progress_on_a_terminal():
 
 
 @test
+def the_writing_of_a_long_trace_is_told_on_a_terminal():
+    """Here the reader of a pipe is what takes a second."""
+    out = path('slow')
+    os.mkfifo(out)
+    master, slave = os.openpty()
+    process = subprocess.Popen([CLI, 'run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '20', '--ignore-stop', '--json', '--trace', out],
+                               stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    with open(out, 'rb') as file:
+        time.sleep(1.3)
+        phases = json.loads(file.read())['phases']
+    process.communicate(timeout=120)
+    told = os.read(master, 1000)
+    os.close(master)
+    equal((process.returncode, len(phases[1]['steps'])), (0, 19))
+    check(b'writing ' in told and b'iB\r\x1b[K' in told, told)
+
+
+@test
 def the_making_of_large_weights_is_told_on_a_terminal():
     master, slave = os.openpty()
     process = subprocess.Popen([CLI, 'run', '--preset', 'qwen2.5-0.5b', '--tokens', '1', '-n', '1', '--json'],
