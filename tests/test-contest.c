@@ -311,6 +311,14 @@ static void test_no_phase(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
     wait_failure(pair);
     g_assert_cmpstr(psc_pair_failure(pair), ==, "the split one has no such phase: decode");
     g_assert_null(psc_pair_diff(pair));
+    struct psc_analysis_options options = *psc_workspace_options(f->ws);
+    options.plan.slots = PSC_SLOTS_FIFO; /* another plan of A is no reason to lay a prefill beside its decode */
+    psc_workspace_set_options(f->ws, &options);
+    settle(f);
+    for (int turn = 0; turn < 200; turn++, g_usleep(1000))
+        g_main_context_iteration(NULL, FALSE);
+    g_assert_null(psc_pair_diff(pair));
+    g_assert_nonnull(psc_pair_failure(pair));
     psc_workspace_set_phase(f->ws, 0);
     settle(f);
     g_assert_cmpuint(wait_diff(f)->b.graph->n, ==, 440);
@@ -321,7 +329,37 @@ static void test_no_phase(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
     wait_failure(pair);
     psc_workspace_set_phase(f->ws, 1);
     settle(f);
-    g_assert_cmpstr(psc_pair_failure(pair), ==, "nothing placed is a plan of the phase that was shown before");
+    g_assert_cmpstr(psc_pair_failure(pair), ==, "nothing placed is a plan of phase 1, not of this one");
+    psc_workspace_set_phase(f->ws, 0);
+    settle(f);
+    g_assert_cmpstr(psc_pair_failure(pair), ==, "nothing placed does not lie beside this phase: open it once more");
+}
+
+/* A plan file is of one phase: away from it that is told, back in it the difference is there again. */
+static void test_plan_of_a_phase(struct fixture *f, gconstpointer file G_GNUC_UNUSED)
+{
+    PscPair *pair = psc_pair_of(f->ws);
+    settle(f);
+    PscStudy *study = psc_workspace_study(f->ws);
+    struct psc_text text = {0};
+    struct psc_arena arena = {0};
+    struct psc_foreign plan;
+    struct psc_error error = {0};
+    if (psc_plan_write(study->graph, study->analysis->plan, false, &text, &error) ||
+        psc_plan_read_memory(&arena, "own.json", psc_text_str(&text), text.n, &plan, &error))
+        g_error("%s", error.text);
+    psc_text_release(&text);
+    g_assert_true(psc_pair_show_plan(pair, &arena, &plan, "own.json"));
+    g_assert_cmpuint(wait_diff(f)->change_n, ==, 0);
+    psc_workspace_set_phase(f->ws, 1);
+    settle(f);
+    wait_failure(pair);
+    g_assert_cmpstr(psc_pair_failure(pair), ==, "own.json is a plan of phase 1, not of this one");
+    g_assert_null(psc_pair_diff(pair));
+    psc_workspace_set_phase(f->ws, 0);
+    settle(f);
+    g_assert_cmpuint(wait_diff(f)->a.graph->n, ==, 440);
+    g_assert_null(psc_pair_failure(pair));
 }
 
 /* The window goes while workers are at it. */
@@ -359,6 +397,7 @@ int main(int argc, char **argv)
     ADD("again", METAL, test_again);
     ADD("phases", METAL, test_phases);
     ADD("no-phase", METAL, test_no_phase);
+    ADD("plan-of-a-phase", METAL, test_plan_of_a_phase);
     ADD("leave", METAL, test_leave);
     ADD("nothing", NULL, test_nothing);
     return g_test_run();

@@ -26,7 +26,9 @@ struct _PscPair {
     guint phase;    /* of A, when B was shown */
     struct made *made; /* NULL while there is none */
     guint request, picked;
+    guint planned;  /* OF_PLAN: the phase of A that the plan is of */
     gboolean locking, waits; /* waits: for a phase of B that was not read yet */
+    gboolean apart; /* B shows nothing that A's phase could be laid beside; the failure says why */
 };
 
 G_DEFINE_FINAL_TYPE(PscPair, psc_pair, G_TYPE_OBJECT)
@@ -107,7 +109,8 @@ static void restart(PscPair *self)
 {
     PscStudy *a = psc_workspace_study(self->a), *b = psc_workspace_study(self->b);
     drop(self);
-    if (a && b && a->analysis->story && b->analysis->story) {
+    if (!self->apart && a && b && a->analysis->story && b->analysis->story) {
+        g_clear_pointer(&self->failure, g_free);
         struct made *made = g_new0(struct made, 1);
         made->a = psc_study_ref(a);
         made->b = psc_study_ref(b);
@@ -171,9 +174,10 @@ static void lock(PscPair *self, PscWorkspace *from, guint what)
     self->locking = FALSE;
 }
 
-static void fail(PscPair *self, char *why)
+static void stand_apart(PscPair *self, char *why)
 {
     drop(self);
+    self->apart = TRUE;
     g_free(self->failure);
     self->failure = why;
     emit(self);
@@ -205,9 +209,10 @@ static void show_phase_beside(PscPair *self)
         return;
     }
     if (phase == PSC_NONE) {
-        fail(self, g_strdup_printf("%s has no such phase: %s", self->name, kind && *kind ? kind : "it has fewer"));
+        stand_apart(self, g_strdup_printf("%s has no such phase: %s", self->name, kind && *kind ? kind : "it has fewer"));
         return;
     }
+    self->apart = FALSE;
     g_clear_pointer(&self->failure, g_free);
     if (phase == psc_workspace_phase_index(self->b)) {
         restart(self);
@@ -227,12 +232,20 @@ static void follow(PscPair *self)
         struct psc_analysis_options options = self->options;
         char *name = g_strdup(self->name);
         if (!psc_pair_show_options(self, &options, name))
-            fail(self, g_strdup("the file is still being read: choose the phase again when that is done"));
+            stand_apart(self, g_strdup("the file is still being read: choose the phase again when that is done"));
         g_free(name);
         break;
     }
     case OF_DOCUMENT: show_phase_beside(self); break;
-    case OF_PLAN: fail(self, g_strdup_printf("%s is a plan of the phase that was shown before", self->name)); break;
+    case OF_PLAN:
+        self->apart = FALSE;
+        if (self->phase == self->planned && psc_workspace_study(self->b))
+            restart(self);
+        else if (self->phase == self->planned)
+            stand_apart(self, g_strdup_printf("%s does not lie beside this phase: open it once more", self->name));
+        else
+            stand_apart(self, g_strdup_printf("%s is a plan of phase %u, not of this one", self->name, self->planned + 1));
+        break;
     default: break;
     }
 }
@@ -359,7 +372,7 @@ gboolean psc_pair_show_plan(PscPair *self, struct psc_arena *arena, const struct
     look->options = psc_workspace_study(self->a)->options;
     look->options.foreign = &look->plan;
     self->kind = OF_PLAN;
-    self->phase = look->phase_index;
+    self->phase = self->planned = look->phase_index;
     return look_start(self, look);
 }
 
@@ -378,7 +391,7 @@ void psc_pair_clear(PscPair *self)
 {
     drop(self);
     self->kind = OF_NOTHING;
-    self->waits = FALSE;
+    self->waits = self->apart = FALSE;
     g_clear_pointer(&self->name, g_free);
     g_clear_pointer(&self->failure, g_free);
     if (psc_workspace_document(self->b))

@@ -7,7 +7,7 @@
  *     psc_pair_clear(pair)                        no B
  *
  * When A shows another phase, B follows: the same phase under its options, or the phase of that kind of its own document. A plan file is of
- * one phase, and says so in another.
+ * one phase: in another the failure says so, until A is back. As long as nothing stands beside A's phase there is no difference either.
  *
  * Positions, values and ranges go through the difference (core/debug/diff-plans.h): the cursor of B stands on the same tensor as that
  * of A, and one that is gone leaves B without a selection. "changed" says that another difference is there, none yet, or that another
