@@ -21,6 +21,7 @@ const struct random_graph_options random_graph_plain = {.nodes = 40, .backends =
 
 /* Widths on both sides of the steps of the size classes, so that classes are shared and missed. */
 static const uint64_t the_widths[] = {4, 64, 80, 86, 300, 340, 1000, 1365, 1400};
+#define NARROW 6u /* so many of them */
 static const char *const the_backends[] = {"cpu", "metal", "cuda"};
 
 /* What the walk knows of a node that may be an operand. */
@@ -50,6 +51,11 @@ static uint64_t pick(struct maker *m, uint64_t n)
 static bool chance(struct maker *m, unsigned percent)
 {
     return pick(m, 100) < percent;
+}
+
+static uint64_t a_width(struct maker *m)
+{
+    return the_widths[pick(m, m->options->narrow ? NARROW : G_N_ELEMENTS(the_widths))];
 }
 
 static struct item *item(const struct maker *m, guint i)
@@ -92,7 +98,7 @@ static guint make(struct maker *m, enum psc_op op, const guint *src, guint n, ui
 
 static guint make_input(struct maker *m)
 {
-    uint64_t d0 = m->options->empty && chance(m, 5) ? 0 : the_widths[pick(m, G_N_ELEMENTS(the_widths))];
+    uint64_t d0 = m->options->empty && chance(m, 5) ? 0 : a_width(m);
     char name[24];
     snprintf(name, sizeof name, "input%u", m->made++);
     int backend = (int)pick(m, m->options->backends);
@@ -157,7 +163,7 @@ static void make_binary(struct maker *m, guint a)
         make(m, ops[pick(m, m->options->in_place ? 4 : 3)], (guint[]){a, (guint)c}, 2, item(m, a)->d0, item(m, a)->d1,
              next_backend(m), NULL);
     else
-        make_matmul(m, a, the_widths[pick(m, G_N_ELEMENTS(the_widths))]);
+        make_matmul(m, a, a_width(m));
 }
 
 static guint make_view(struct maker *m, guint a)
@@ -185,7 +191,7 @@ static guint make_view(struct maker *m, guint a)
 /* One tensor, two windows, swiglu over them (in place over the first, where that is lawful). */
 static void make_windows(struct maker *m, guint a)
 {
-    guint both = make_matmul(m, a, 2 * the_widths[pick(m, G_N_ELEMENTS(the_widths))]);
+    guint both = make_matmul(m, a, 2 * a_width(m));
     struct item owner = *item(m, both);
     uint64_t half = owner.d0 * owner.d1 / 2;
     struct psc_params params = {0};
@@ -264,7 +270,7 @@ static void make_one(struct maker *m)
     else if (what < 84)
         make_unary(m, a);
     else
-        make_matmul(m, a, the_widths[pick(m, G_N_ELEMENTS(the_widths))]);
+        make_matmul(m, a, a_width(m));
 }
 
 static void choose_outputs(struct maker *m)

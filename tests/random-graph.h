@@ -26,6 +26,7 @@ struct random_graph_options {
     bool middle_outputs; /* outputs that are read further */
     bool input_outputs;  /* an input that is an output */
     bool unassigned;     /* nodes without a backend */
+    bool narrow;         /* rows of at most 340 values: for who looks at every byte */
 };
 extern const struct random_graph_options random_graph_all;   /* 40 nodes, 3 backends, all but unassigned */
 extern const struct random_graph_options random_graph_plain; /* 40 nodes, 1 backend, element-wise and matmul */

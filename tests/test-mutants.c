@@ -458,7 +458,7 @@ static struct psc_graph *graph_of(struct psc_arena *arena, uint64_t seed, unsign
     struct random_graph_options shape = {
         .nodes = 14 + round % 12, .backends = round % 3 ? 1 : 3, .views = true, .repeats = true, .output_views = true,
         .dead = true, .empty = true, .late_inputs = true, .in_place = true, .concat = true,
-        .middle_outputs = round % 2, .input_outputs = true, .kv = round % 6 == 0,
+        .middle_outputs = round % 2, .input_outputs = true, .kv = round % 6 == 0, .narrow = true,
     };
     return random_graph(arena, seed, &shape);
 }
