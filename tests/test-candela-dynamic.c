@@ -287,6 +287,29 @@ static void test_typed_deep(void)
     }
 }
 
+/* Each run of what is baked has a table of all that stands before it: a few thousand runs late in a long text are too many. */
+static void test_typed_late(void)
+{
+    for (unsigned late = 0; late < 2; late++) {
+        GString *text = g_string_new("x = slot(4); p = x");
+        struct psc_error error = {0};
+        struct psc_lazy l;
+        uint32_t root;
+        for (unsigned i = 0; late && i < 10000; i++)
+            g_string_append(text, "; p = p + x");
+        g_string_append(text, "; g0 = x + x");
+        for (unsigned i = 1; i <= 12; i++)
+            g_string_append_printf(text, "; g%u = baked(g%u, x) + baked(g%u, x)", i, i - 1, i - 1);
+        g_string_append(text, "; r = baked(g12, a)");
+        psc_lazy_init(&l);
+        g_assert_cmpint(psc_lazy_parse(&l, text->str, text->len, &root, &error), ==, late ? PSC_ERR_PARSE : PSC_OK);
+        if (late)
+            g_assert_nonnull(strstr(error.text, "all that stands before them counted"));
+        psc_lazy_release(&l);
+        g_string_free(text, TRUE);
+    }
+}
+
 static enum psc_status type_and_run(void *data G_GNUC_UNUSED)
 {
     static const char text[] = "x = slot(4); g = x * 2; y = slot(4); f = baked(g, y) + y; r = baked(f, a + b)";
@@ -472,6 +495,7 @@ int main(int argc, char **argv)
     g_test_add_func("/candela-dynamic/skeleton/typed-with-a-defect-inside", test_typed_faults);
     g_test_add_func("/candela-dynamic/skeleton/typed-wrong", test_typed_wrong);
     g_test_add_func("/candela-dynamic/skeleton/typed-deep", test_typed_deep);
+    g_test_add_func("/candela-dynamic/skeleton/typed-late", test_typed_late);
     g_test_add_func("/candela-dynamic/skeleton/typed-out-of-memory", test_typed_out_of_memory);
     g_test_add_func("/candela-dynamic/plans/by-layout", test_by_layout);
     g_test_add_func("/candela-dynamic/plans/by-use", test_by_use);

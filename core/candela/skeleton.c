@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define HANDLES_A_STEP 32u /* made ready and looked through at the end in the time of one step */
+
 struct psc_skeleton {
     struct psc_arena arena;
     const struct psc_lazy *l;
@@ -12,7 +14,7 @@ struct psc_skeleton {
     struct psc_strides result;
     uint32_t root;
     uint32_t depth;  /* 1: nothing is baked into it */
-    uint64_t steps;  /* of one run, those inside counted; at most PSC_BAKED_STEPS_MAX + 1 */
+    uint64_t steps;  /* of one run, those inside and its table of handles counted; at most PSC_BAKED_STEPS_MAX + 1 */
 };
 
 enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const struct psc_candela_options *options,
@@ -29,6 +31,7 @@ enum psc_status psc_skeleton_new(const struct psc_lazy *l, uint32_t root, const 
         return status;
     }
     s->depth = 1;
+    s->steps = s->plan->id_n / HANDLES_A_STEP;
     for (uint32_t p = 0; p < s->plan->n; p++) {
         const struct psc_skeleton *inner = s->plan->steps[p].baked;
         s->steps += inner ? inner->steps : 1;
@@ -147,7 +150,8 @@ enum psc_status psc_lazy_bake(struct psc_lazy *l, const char *name, uint32_t bod
     if (s->depth > PSC_BAKED_MAX)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "baked: plans stand inside plans more than %u deep", PSC_BAKED_MAX);
     if (s->steps > PSC_BAKED_STEPS_MAX)
-        return psc_fail(reterr, PSC_ERR_TOO_BIG, "baked: one run takes more than %u steps, those of plans inside counted", PSC_BAKED_STEPS_MAX);
+        return psc_fail(reterr, PSC_ERR_TOO_BIG, "baked: one run takes more than %u steps, those of plans inside and all that stands before them "
+                        "counted", PSC_BAKED_STEPS_MAX);
     status = fits(l, s->plan, given, n, reterr);
     if (status)
         return status;

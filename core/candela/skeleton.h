@@ -8,7 +8,8 @@
 
 #include "core/candela/exec.h"
 
-#define PSC_BAKED_STEPS_MAX 1048576u /* of a plan that is baked into a text: what doubles at each level must end somewhere */
+#define PSC_BAKED_STEPS_MAX 1048576u /* of a plan that is baked into a text: what doubles at each level must end somewhere. Each run of a
+                                         plan counts a step for 32 tensors that its text has till then, too: it has a table of them */
 
 struct psc_skeleton;
 /* l is borrowed and must outlive the skeleton, unchanged. */
