@@ -2,7 +2,7 @@
 #include "core/debug/arena-story.h"
 #include "core/debug/arena-track.h"
 #include "core/debug/check.h"
-#include "core/run/session-arena.h"
+#include "core/run/arena-memory.h"
 #include "tests/random-graph.h"
 #include "tests/runs.h"
 #include "tests/text-graph.h"
@@ -463,6 +463,36 @@ static void test_turns(void)
     psc_arena_release(&arena);
 }
 
+/* Mapped again and again between two runs, a program comes to lie where the one that ran did: it is another one all the same.
+ * Large enough that its parts lie in several blocks of memory, which change places. */
+static void test_mapped_again(void)
+{
+    struct psc_arena arena = {0};
+    GString *text = g_string_new("x: input 64\nn0: silu 64 x\n");
+    struct psc_graph *g, *other = text_graph(&arena, "x: input 64\ny: add 64 x x\nz: silu 64 y\nout z\n");
+    struct on_arenas a;
+    for (unsigned i = 1; i < 400; i++)
+        g_string_append_printf(text, "n%u: silu 64 n%u\n", i, i - 1);
+    g_string_append(text, "out n399\n");
+    g = text_graph(&arena, text->str);
+    double_reset();
+    begin(&a, &hardened, true);
+    for (unsigned times = 0; times < 20; times++) {
+        run_use(a.s, g, 0);
+        for (unsigned i = 0; i < 2 * times; i++)
+            run_use(a.s, i % 2 ? g : other, !(i % 2));
+        for (unsigned i = 0; i < times % 3; i++)
+            g_assert_cmpint(psc_session_move(a.s, NULL), ==, PSC_OK);
+        run_once(a.s, 3);
+        for (uint32_t k = 0; k < a.s->arena->program->job_n; k++)
+            g_assert_true(a.s->arena->jobs[k].operands == a.s->current->program->jobs[k].operands);
+    }
+    check_story(&a, 0, 0);
+    end(&a);
+    g_string_free(text, TRUE);
+    psc_arena_release(&arena);
+}
+
 /* ---- a graph in a node ------------------------------------------------------------------------------------------------- */
 
 static void test_child(void)
@@ -641,6 +671,7 @@ int main(int argc, char **argv)
     g_test_add_func("/run/session-arena/random/blocks-used-again-change-no-bit", test_fresh);
     g_test_add_func("/run/session-arena/counters/nothing-after-the-first-run-one-block-for-what-is-held", test_steady);
     g_test_add_func("/run/session-arena/counters/a-burst-of-outputs-evicts-no-scratch", test_caps);
+    g_test_add_func("/run/session-arena/graphs/mapped-again", test_mapped_again);
     g_test_add_func("/run/session-arena/counters/slots-that-are-all-held-refuse-a-run", test_slots);
     g_test_add_func("/run/session-arena/routes/outputs-views-and-borrowed-inputs", test_routes);
     g_test_add_func("/run/session-arena/routes/what-is-refused", test_refused);

@@ -430,6 +430,12 @@ static void end_run(struct psc_arena_memory *m)
         story->run++;
 }
 
+void psc_arena_memory_mapped(struct psc_arena_memory *m, const struct psc_program *old)
+{
+    if (m->program == old)
+        m->program = NULL;
+}
+
 /* A new run: counters from here on. Those of a child are its parent's, too. */
 static void begin_counting(struct psc_arena_memory *m)
 {

@@ -56,7 +56,7 @@ struct psc_arena_memory {
     struct psc_session *s;
     struct psc_context context;      /* of the graph `uid` */
     uint64_t uid;                    /* 0: of none yet */
-    const struct psc_program *program; /* of the current graph when `uid` is its */
+    const struct psc_program *program; /* of the graph `uid`; NULL: of none, or it was mapped again since */
     uint32_t input_n, transfer_n;
     bool is_child;
     struct psc_arena arena;          /* the arrays below */
@@ -92,6 +92,8 @@ struct psc_held {
 enum psc_status psc_arena_memory_new(struct psc_session *s, const struct psc_arena_settings *settings, struct psc_arena_memory **ret,
                                      struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_arena_memory_free(struct psc_arena_memory *m); /* NULL is fine */
+/* A graph has been mapped again: its old program goes, and is looked at no more. */
+void psc_arena_memory_mapped(struct psc_arena_memory *m, const struct psc_program *old);
 /* Before inputs are given and before a run: the current graph's arrays, the last run's end. */
 enum psc_status psc_arena_memory_ready(struct psc_arena_memory *m, struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_arena_memory_fill(struct psc_arena_memory *m, uint32_t input, const void *words, bool borrow,

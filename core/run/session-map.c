@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/plan/pool-state.h"
+#include "core/run/arena-memory.h"
 #include "core/run/mapping.h"
 
 #include <string.h>
@@ -304,6 +305,8 @@ enum psc_status psc_session_map(struct psc_session *s, struct psc_mapped *mapped
         return status;
     }
     psc_mapping_commit(s, mapped, plan, &mapping);
+    if (s->arena)
+        psc_arena_memory_mapped(s->arena, mapped->program);
     psc_arena_release(&mapped->plan_arena);
     mapped->plan_arena = arena;
     mapped->plan = plan;
