@@ -2,10 +2,12 @@
  * of the run says which read went wrong. On the cpu and deferred backends. */
 #include "tests/runs.h"
 
+#include "backends/cpu/cpu.h"
 #include "backends/deferred/deferred.h"
 #include "backends/registry.h"
 #include "core/debug/check.h"
 #include "core/run/faults.h"
+#include "core/run/session-arena.h"
 #include "tests/text-graph.h"
 #include "tests/util.h"
 
@@ -442,6 +444,49 @@ static void test_a_device_that_hangs(void)
     lab_end(&lab); /* while commands are still queued */
 }
 
+static uint32_t waited; /* for the device */
+
+static enum psc_status counted_synchronise(struct psc_backend *b, struct psc_error *reterr)
+{
+    waited++;
+    return psc_backend_deferred.synchronise(b, reterr);
+}
+
+/* On arenas, too, it is waited for once; until it could be waited for, no block that it may still use goes back. */
+static void test_a_device_that_hangs_on_arenas(void)
+{
+    struct lab lab = {0};
+    struct psc_session_options options = run_options();
+    const struct psc_arena_settings settings = {.guards = PSC_ARENA_HARDENED, .check = true};
+    struct psc_backend_api counted = psc_backend_deferred;
+    struct psc_error error = {0};
+    const struct psc_backend_api *api, *const apis[] = {&psc_backend_cpu, &counted};
+    counted.synchronise = counted_synchronise;
+    options.config.timeout_ms = 20;
+    options.arenas = &settings;
+    lab.g = text_graph(&lab.arena, there_and_back);
+    lab.s = run_session_on(&options, apis, 2);
+    run_use(lab.s, lab.g, 1);
+    run_fill_f32(lab.s, "x", F(1, 2, 3, 4), 4);
+    struct psc_backend *device = psc_session_backend(lab.s, 1, &api);
+    psc_deferred_hang(device, true);
+    waited = 0;
+    run_fails(psc_session_execute(lab.s, NULL, &error), &error, PSC_ERR_UNAVAILABLE, WORDS("waiting for deferred", "20 ms"));
+    g_assert_cmpuint(waited, ==, 1);
+    g_assert_cmpuint(psc_session_depot(lab.s, PSC_DEPOT_EXEC).live, ==, 16);
+    run_fails(psc_session_fill(lab.s, "x", F(1, 2, 3, 4), 4, &error), &error, PSC_ERR_UNAVAILABLE, WORDS("waiting for deferred", "20 ms"));
+    g_assert_cmpuint(psc_session_depot(lab.s, PSC_DEPOT_EXEC).live, ==, 16);
+    psc_deferred_hang(device, false);
+    run_fill_f32(lab.s, "x", F(1, 2, 3, 4), 4);
+    g_assert_cmpuint(psc_session_depot(lab.s, PSC_DEPOT_EXEC).live, ==, 0);
+    run_execute(lab.s, NULL);
+    run_expect(lab.s, "o", F(1.7311f, 3.7616f, 5.8577f, 7.9281f), 4, 0.0005);
+    psc_deferred_hang(device, true);
+    run_fill_f32(lab.s, "x", F(1, 2, 3, 4), 4);
+    g_assert_cmpint(psc_session_execute(lab.s, NULL, &error), ==, PSC_ERR_UNAVAILABLE);
+    lab_end(&lab); /* while commands are still queued */
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------------------------------ */
 
 /* A session, its listener and its record belong to one thread; others in other threads do not meet it. */
@@ -493,6 +538,7 @@ int main(int argc, char **argv)
     g_test_add_func("/run/faults/l15-writes-behind-the-region", test_l15);
     g_test_add_func("/run/faults/l17-reads-an-input-that-nobody-filled", test_l17);
     g_test_add_func("/run/schedule/a-device-that-hangs-is-given-up-and-taken-up-again", test_a_device_that_hangs);
+    g_test_add_func("/run/schedule/a-device-that-hangs-on-arenas", test_a_device_that_hangs_on_arenas);
     g_test_add_func("/run/session/sessions-in-four-threads-do-not-meet", test_sessions_in_threads);
     return g_test_run();
 }

@@ -204,7 +204,7 @@ static void give_back(struct walk *w, uint32_t item, psc_node position)
 /* What was given to the backend has taken effect: blocks that it alone may still have used go back. */
 static enum psc_status wait_for(struct walk *w, const struct psc_pool *pool, struct psc_error *reterr)
 {
-    enum psc_status status = pool->api->synchronise(pool->backend, reterr);
+    enum psc_status status = psc_schedule_wait(w->s, pool, reterr);
     if (!status && psc_session_fault(w->s, PSC_RUN_L10))
         status = psc_copy_drain(&w->copying, reterr); /* nobody else has waited */
     for (uint32_t k = 0; k < w->m->leaving_n && !status; k++)
@@ -435,7 +435,8 @@ static enum psc_status run_stretches(struct walk *w, struct psc_error *reterr)
     if (!status)
         return PSC_OK;
     (void)!psc_copy_drain(&w->copying, NULL);
-    (void)!psc_schedule_synchronise(w->s, NULL); /* nothing may be on its way when blocks go back */
+    if (!w->s->unsettled) /* a wait that has just come to its bound is not begun again: blocks stay until it could be ended */
+        (void)!psc_schedule_synchronise(w->s, NULL);
     return status;
 }
 

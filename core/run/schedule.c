@@ -280,18 +280,23 @@ static enum psc_status run_stretch(struct run *r, uint32_t at, struct psc_error 
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
 
+enum psc_status psc_schedule_wait(struct psc_session *s, const struct psc_pool *pool, struct psc_error *reterr)
+{
+    enum psc_status status = pool->backend ? pool->api->synchronise(pool->backend, reterr) : PSC_OK;
+    char text[64];
+    snprintf(text, sizeof text, "waiting for %s", pool->api->name);
+    s->unsettled = s->unsettled || status;
+    return while_doing(reterr, status, text);
+}
+
 enum psc_status psc_schedule_synchronise(struct psc_session *s, struct psc_error *reterr)
 {
     enum psc_status first = PSC_OK;
+    s->unsettled = false;
     for (uint32_t k = 0; k < s->api_n; k++) {
-        struct psc_pool *pool = &s->pools[k];
-        enum psc_status status = pool->backend ? pool->api->synchronise(pool->backend, first ? NULL : reterr) : PSC_OK;
-        char text[64];
-        snprintf(text, sizeof text, "waiting for %s", pool->api->name);
-        if (status && !first)
-            first = while_doing(reterr, status, text);
+        enum psc_status status = psc_schedule_wait(s, &s->pools[k], first ? NULL : reterr);
+        first = first ? first : status;
     }
-    s->unsettled = first != PSC_OK;
     return first;
 }
 

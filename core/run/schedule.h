@@ -15,6 +15,8 @@
 
 #include "core/run/session-state.h"
 
+/* Waits for one backend; a failure is remembered for settle. */
+enum psc_status psc_schedule_wait(struct psc_session *s, const struct psc_pool *pool, struct psc_error *reterr) PSC_MUST_CHECK;
 /* Waits for every backend that is open, whatever fails; the first failure is reported, and remembered for settle. */
 enum psc_status psc_schedule_synchronise(struct psc_session *s, struct psc_error *reterr) PSC_MUST_CHECK;
 /* Waits for every backend when a run before could not: what it was given may be needed until then. */
