@@ -124,8 +124,7 @@ static bool add_pairs(struct writing *w)
     struct psc_text text = {0};
     char *description;
     psc_text_addf(&text, "made by planscope from seed %" PRIu64 ", not trained", w->what->seed);
-    description = text.failed ? NULL : psc_arena_strdup(&w->arena, psc_text_str(&text));
-    psc_text_release(&text);
+    description = psc_text_keep(&text, &w->arena);
     add(w, "general.architecture", PSC_GGUF_STRING)->text = psc_arch_name(w->model->hyper.arch);
     add(w, "general.name", PSC_GGUF_STRING)->text = preset->name;
     add(w, "general.description", PSC_GGUF_STRING)->text = description;

@@ -133,6 +133,30 @@ static void every_character_is_decoded(void)
     g_assert_cmpuint(n, ==, 0x10ffff - 0x800);
 }
 
+/* A text that is kept is a copy: the text itself is empty again. What could not be added is never kept in part. */
+static void a_text_is_kept_whole_or_not(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_text text = {0};
+    g_assert_cmpstr(psc_text_keep(&text, &arena), ==, "");
+    psc_text_add(&text, "one");
+    g_assert_cmpstr(psc_text_keep(&text, &arena), ==, "one");
+    g_assert_null(text.s);
+    g_assert_cmpuint(text.n, ==, 0);
+    psc_text_add(&text, "half");
+    text.failed = true;
+    g_assert_null(psc_text_keep(&text, &arena));
+    g_assert_null(text.s);
+    g_assert_false(text.failed);
+    psc_arena_release(&arena);
+    test_fail_begin(1); /* after the text's own */
+    psc_text_add(&text, "no room for the copy");
+    g_assert_null(psc_text_keep(&text, &arena));
+    g_assert_true(test_fail_end());
+    g_assert_null(text.s);
+    psc_arena_release(&arena);
+}
+
 static void bytes_have_three_digits(void)
 {
     char buf[32];
@@ -209,6 +233,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/base/arena/blocks-are-aligned", arena_blocks_are_aligned);
     g_test_add_func("/core/base/map/keeps-the-first-value", map_keeps_the_first_value);
     g_test_add_func("/core/base/text/controls-are-told-from-text", controls_are_told_from_text);
+    g_test_add_func("/core/base/text/kept-whole-or-not", a_text_is_kept_whole_or_not);
     g_test_add_func("/core/base/text/bytes-have-three-digits", bytes_have_three_digits);
     g_test_add_func("/core/base/utf8/a-stream-holds-back-what-is-not-complete",
                     a_stream_of_utf8_holds_back_what_is_not_complete);

@@ -29,9 +29,7 @@ static const char *note(struct psc_arena *arena, const struct psc_candela_kept *
                   kept->levels ? ", those of one level beside each other" : "");
     if (!kept->verdict.executed)
         psc_text_add(&text, "; not carried out to compare values: it would take too long");
-    const char *ret = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
-    psc_text_release(&text);
-    return ret;
+    return psc_text_keep(&text, arena);
 }
 
 enum psc_status psc_lazy_file_load(struct psc_doc *doc, const char *words, const char *bytes, size_t n,

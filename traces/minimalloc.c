@@ -397,9 +397,7 @@ static const char *note(struct psc_arena *arena, const struct psc_box_set *set)
         psc_text_addf(&text, "; %s bytes are alive at time %" PRId64 ", packed into %s by %s",
                       psc_thousands(space->bound, b, sizeof b), set->times[space->bound_at],
                       psc_thousands(space->height, c, sizeof c), space->by);
-    const char *copy = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
-    psc_text_release(&text);
-    return copy;
+    return psc_text_keep(&text, arena);
 }
 
 enum psc_status psc_minimalloc_load(struct psc_doc *doc, const char *bytes, size_t n, struct psc_error *reterr)

@@ -69,6 +69,13 @@ const char *psc_text_str(const struct psc_text *text)
     return text->s ? text->s : "";
 }
 
+char *psc_text_keep(struct psc_text *text, struct psc_arena *arena)
+{
+    char *copy = text->failed ? NULL : psc_arena_strdup(arena, psc_text_str(text));
+    psc_text_release(text);
+    return copy;
+}
+
 size_t psc_text_control(const char *s, uint32_t *ret_code)
 {
     const unsigned char *u = (const unsigned char *)s;

@@ -6,6 +6,7 @@
 #ifndef PSC_CORE_BASE_TEXT_H
 #define PSC_CORE_BASE_TEXT_H
 
+#include "core/base/arena.h"
 #include "core/base/status.h"
 
 #include <stdbool.h>
@@ -23,6 +24,8 @@ void psc_text_add(struct psc_text *text, const char *s);
 void psc_text_add_n(struct psc_text *text, const char *s, size_t n);
 void psc_text_addf(struct psc_text *text, const char *fmt, ...) PSC_PRINTF(2, 3);
 const char *psc_text_str(const struct psc_text *text); /* never NULL */
+/* A copy in the arena, NULL when memory failed, now or before. The text is released. */
+char *psc_text_keep(struct psc_text *text, struct psc_arena *arena);
 /* Does a character stand at s that a terminal or a line of text must not get as it is: a control (U+0080 to
  * U+009F too), a line or paragraph separator, a mark that turns the direction of writing? Its length in bytes and
  * its code point, 0 when it is harmless. s ends in a NUL byte. */

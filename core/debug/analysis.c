@@ -24,9 +24,7 @@ static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
     if (plan->certificates) { /* a planner of arenas: the pool's options are not its own */
         psc_text_addf(&text, "Planned here: %s, offsets in one arena a backend, multiples of %llu%s", plan->planner,
                       (unsigned long long)o->align, o->apart ? ", nothing in place" : "");
-        char *ret = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
-        psc_text_release(&text);
-        return ret;
+        return psc_text_keep(&text, arena);
     }
     if (!strcmp(plan->planner, "candela")) {
         psc_text_addf(&text, "Planned here: candela, generation %s", psc_generation_name(o->generation));
@@ -35,9 +33,7 @@ static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
                 psc_text_addf(&text, "%s %s", lead, psc_candela_fault_name((enum psc_candela_fault)f));
                 lead = "";
             }
-        char *words = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
-        psc_text_release(&text);
-        return words;
+        return psc_text_keep(&text, arena);
     }
     psc_text_addf(&text, "Planned here: %s, %s, %s", plan->planner, psc_mode_name(o->mode), psc_size_name(o->size));
     psc_text_addf(&text, ", %s slot", psc_slots_name(o->slots));
@@ -51,9 +47,7 @@ static char *describe(struct psc_arena *arena, const struct psc_plan *plan)
         psc_text_addf(&text, "%s %s", lead, psc_fault_info((enum psc_fault)f)->name);
         lead = "";
     }
-    char *ret = text.failed ? NULL : psc_arena_strdup(arena, psc_text_str(&text));
-    psc_text_release(&text);
-    return ret;
+    return psc_text_keep(&text, arena);
 }
 
 static enum psc_status plan_here(struct psc_analysis *a, const struct psc_analysis_options *options,
@@ -127,8 +121,7 @@ static enum psc_status pack_boxes(struct psc_analysis *a, const struct psc_analy
     a->packer = packer->name;
     struct psc_text text = {0};
     psc_text_addf(&text, "Packed here: %s", packer->name);
-    a->origin = text.failed ? NULL : psc_arena_strdup(&a->arena, psc_text_str(&text));
-    psc_text_release(&text);
+    a->origin = psc_text_keep(&text, &a->arena);
     if (!a->origin)
         return psc_fail_nomem(reterr);
     return psc_box_set_story(&a->arena, a->phase->boxes, packed, &a->story, reterr);

@@ -183,13 +183,6 @@ static uint32_t count_of(const uint32_t *stores, uint32_t n, uint32_t store)
     return lo - first;
 }
 
-static const char *keep(struct psc_arena *arena, struct psc_text *text)
-{
-    const char *ret = text->failed ? NULL : psc_arena_strdup(arena, psc_text_str(text));
-    psc_text_release(text);
-    return ret;
-}
-
 static const char *bytes_of(const struct showing *s, uint32_t id)
 {
     const struct psc_candela_tale *t = s->t;
@@ -208,7 +201,7 @@ static const char *bytes_of(const struct showing *s, uint32_t id)
     psc_text_addf(&text, "slot %u", step->slot);
     if (step->how == PSC_HOW_REGION)
         psc_text_addf(&text, ", arena + %llu", (unsigned long long)step->offset);
-    return keep(s->arena, &text);
+    return psc_text_keep(&text, s->arena);
 }
 
 /* As the executor left them when it made them. */
@@ -226,7 +219,7 @@ static bool put_values(const struct showing *s, uint32_t id, struct psc_candela_
         psc_text_add(&text, " \xe2\x80\xa6");
     for (uint32_t i = 0; i < sample->n; i++)
         v->wrong = v->wrong || memcmp(&sample->got[i], &sample->right[i], sizeof sample->got[i]);
-    return (v->values = keep(s->arena, &text)) != NULL;
+    return (v->values = psc_text_keep(&text, s->arena)) != NULL;
 }
 
 static bool put_one(const struct showing *s, uint32_t id, uint32_t holders, struct psc_candela_live_view *v)
@@ -252,7 +245,7 @@ static bool put_stop(struct showing *s, struct psc_candela_view *v)
         return true;
     psc_text_add(&text, "The executor ends: ");
     psc_explain_candela_wrong(&text, t->kept, &t->kept->verdict.wrongs[t->refused]);
-    return (v->stopped = keep(s->arena, &text)) != NULL;
+    return (v->stopped = psc_text_keep(&text, s->arena)) != NULL;
 }
 
 /* Of more than a list can show, those that were made last. */

@@ -75,13 +75,6 @@ bool psc_tale_make_rivals(struct psc_arena *arena, struct psc_candela_tale *t)
 
 /* ---- put into a view ------------------------------------------------------------------------------------------------ */
 
-static const char *keep(struct psc_arena *arena, struct psc_text *text)
-{
-    const char *ret = text->failed ? NULL : psc_arena_strdup(arena, psc_text_str(text));
-    psc_text_release(text);
-    return ret;
-}
-
 /* "0.1 b3 level" */
 static const char *script_words(struct psc_arena *arena, const struct psc_candela_tale *t, unsigned rival)
 {
@@ -94,7 +87,7 @@ static const char *script_words(struct psc_arena *arena, const struct psc_candel
         if (o.faults & PSC_CANDELA_BIT(f))
             psc_text_addf(&text, " %s", psc_candela_fault_name((enum psc_candela_fault)f));
     psc_text_add(&text, t->kept->levels ? " level" : "");
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 static const char *figures(struct psc_arena *arena, const struct psc_candela_memory *m)
@@ -105,7 +98,7 @@ static const char *figures(struct psc_arena *arena, const struct psc_candela_mem
     psc_text_add(&text, ", ");
     psc_say_bytes(&text, 4 * m->peak);
     psc_text_add(&text, " at the peak");
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 static bool put_result(struct psc_arena *arena, const struct psc_candela_tale *t, const struct psc_candela_rival *rival,
@@ -123,7 +116,7 @@ static bool put_result(struct psc_arena *arena, const struct psc_candela_tale *t
     v->wrong = !v->wastes;
     psc_text_add(&text, v->wastes ? "right; but " : "");
     psc_explain_candela_wrong(&text, &other, &rival->verdict.wrongs[0]);
-    return (v->result = keep(arena, &text)) != NULL;
+    return (v->result = psc_text_keep(&text, arena)) != NULL;
 }
 
 /* What stood there against the way that is shown here; where nothing did, why it was decided so. */
@@ -146,7 +139,7 @@ static bool put_decision(struct psc_arena *arena, const struct psc_candela_tale 
             psc_text_addf(&text, "It reads %s, where the plan that is shown reads %s.", t->nodes[step->inputs[i]].name,
                           t->nodes[shown->inputs[i]].name);
             v->strategy = psc_explain_candela_strategy(arena, &other, at, NULL);
-            return (v->why = keep(arena, &text)) && v->strategy;
+            return (v->why = psc_text_keep(&text, arena)) && v->strategy;
         }
     for (; k < step->denied_n && !v->same; k += n) {
         n = psc_tale_group(step, k);

@@ -4,13 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *keep(struct psc_arena *arena, struct psc_text *text)
-{
-    const char *ret = text->failed ? NULL : psc_arena_strdup(arena, psc_text_str(text));
-    psc_text_release(text);
-    return ret;
-}
-
 static const char *name_of(const struct psc_candela_tale *t, uint32_t id)
 {
     return id < t->node_n ? t->nodes[id].name : "?";
@@ -51,7 +44,7 @@ const char *psc_explain_candela_title(struct psc_arena *arena, const struct psc_
     const struct psc_tale_node *node = &t->nodes[t->plan->steps[step].id];
     struct psc_text text = {0};
     psc_text_addf(&text, "%s = %s", node->name, node->text);
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 /* ---- the decision ------------------------------------------------------------------------------------------------- */
@@ -82,7 +75,7 @@ const char *psc_explain_candela_strategy(struct psc_arena *arena, const struct p
     case PSC_HOW_BAKED: psc_text_add(&text, "run the baked plan"); break;
     default: psc_text_add(&text, "?"); break;
     }
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 static void say_denied(struct psc_text *out, const struct psc_candela_tale *t, const struct psc_candela_step *step,
@@ -204,7 +197,7 @@ const char *psc_explain_candela_why(struct psc_arena *arena, const struct psc_ca
     }
     if (!denied)
         say_taken(&text, t, &t->plan->steps[at]);
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 /* ---- the plan as a list ------------------------------------------------------------------------------------------- */
@@ -310,7 +303,7 @@ const char *psc_explain_candela_words(struct psc_arena *arena, const struct psc_
             psc_text_addf(&text, "%s %s", k ? "," : "", name_of(t, step->dealloc[k]));
         psc_text_add(&text, step->dealloc_n > 8 ? " and more." : ".");
     }
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 /* ---- all of a view ------------------------------------------------------------------------------------------------- */

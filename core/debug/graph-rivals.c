@@ -12,13 +12,6 @@ static bool same_place(const struct psc_place *a, const struct psc_place *b)
     return a->reason == b->reason && (!by_node || a->a == b->a);
 }
 
-static const char *keep(struct psc_arena *arena, struct psc_text *text)
-{
-    const char *ret = text->failed ? NULL : psc_arena_strdup(arena, psc_text_str(text));
-    psc_text_release(text);
-    return ret;
-}
-
 /* ---- made once ---------------------------------------------------------------------------------------------------- */
 
 static bool put_findings(struct psc_arena *arena, const struct psc_analysis *a, struct psc_graph_rival *ret)
@@ -28,7 +21,7 @@ static bool put_findings(struct psc_arena *arena, const struct psc_analysis *a, 
     if (!ret->finding_n)
         return true;
     psc_explain_finding(&text, a, &a->check.findings[0]);
-    return (ret->finding = keep(arena, &text)) != NULL;
+    return (ret->finding = psc_text_keep(&text, arena)) != NULL;
 }
 
 /* Planned twice: the plan is kept, the analysis tells what is wrong with it and goes. */
@@ -43,8 +36,7 @@ static enum psc_status make_rival(struct psc_arena *arena, const struct psc_anal
         ret->plan = a->plan;
         return put_findings(arena, a, ret) ? PSC_OK : psc_fail_nomem(reterr);
     }
-    for (options.planner = psc_planners; strcmp(options.planner->name, "candela");)
-        options.planner++;
+    options.planner = psc_planner_find("candela");
     options.plan.generation = generation;
     options.plan.log = false;
     enum psc_status status = options.planner->plan(arena, a->phase->graph, &options.plan, &plan, &error);
@@ -97,7 +89,7 @@ static const char *script_words(struct psc_arena *arena, const struct psc_plan_o
     for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
         if (o->candela_faults & PSC_CANDELA_BIT(f))
             psc_text_addf(&text, " %s", psc_candela_fault_name((enum psc_candela_fault)f));
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 static const char *figures(struct psc_arena *arena, const struct psc_plan *plan)
@@ -108,7 +100,7 @@ static const char *figures(struct psc_arena *arena, const struct psc_plan *plan)
     psc_text_add(&text, ", ");
     psc_say_bytes(&text, plan->figures.peak_live_bytes);
     psc_text_add(&text, " at the peak");
-    return keep(arena, &text);
+    return psc_text_keep(&text, arena);
 }
 
 /* What stood there against the way that is shown here; where nothing did, why it was placed so. */

@@ -16,13 +16,6 @@ bool psc_plan_view_has(const struct psc_analysis *a)
     return a->plan && a->phase->graph && a->story && a->history && a->plan->node_n == a->phase->graph->n && !a->predicted;
 }
 
-static const char *keep(struct making *m, struct psc_text *text)
-{
-    const char *ret = text->failed ? NULL : psc_arena_strdup(m->arena, psc_text_str(text));
-    psc_text_release(text);
-    return ret;
-}
-
 /* ---- the decision ----------------------------------------------------------------------------------------------- */
 
 static const char *strategy(struct making *m, bool idle, uint32_t operand)
@@ -38,7 +31,7 @@ static const char *strategy(struct making *m, bool idle, uint32_t operand)
             psc_say_node(&text, g, g->srcs[g->nodes[m->node].src_at + operand]);
         }
     }
-    return keep(m, &text);
+    return psc_text_keep(&text, m->arena);
 }
 
 static const char *taken(struct making *m, const struct psc_place *place)
@@ -51,7 +44,7 @@ static const char *taken(struct making *m, const struct psc_place *place)
     case PSC_WHY_VIEW:
         psc_text_add(&text, "show the bytes of ");
         psc_say_node(&text, m->a->phase->graph, (psc_node)place->a);
-        return keep(m, &text);
+        return psc_text_keep(&text, m->arena);
     case PSC_WHY_PACKED: return "bytes of an arena";
     case PSC_WHY_REGION: return "a region of the cache";
     case PSC_WHY_DEAD: case PSC_WHY_EMPTY: case PSC_WHY_NONE: return "no buffer";
@@ -87,13 +80,13 @@ struct psc_candela_try *psc_plan_tries(struct psc_arena *arena, const struct psc
             psc_explain_refused(&why, m->a, m->node, &refused[j]);
         }
         tries[n].strategy = strategy(m, refused[i].why == PSC_NOT_IDLE, refused[i].operand);
-        tries[n].why = keep(m, &why);
+        tries[n].why = psc_text_keep(&why, m->arena);
         if (!tries[n].strategy || !tries[n].why)
             return NULL;
         n++;
     }
     psc_explain_place(&text, m->a, m->node);
-    tries[n] = (struct psc_candela_try){taken(m, place), keep(m, &text), true};
+    tries[n] = (struct psc_candela_try){taken(m, place), psc_text_keep(&text, m->arena), true};
     *ret_n = n + 1;
     return tries[n].strategy && tries[n].why ? tries : NULL;
 }
@@ -123,7 +116,7 @@ static bool put_slot(struct making *m, uint32_t buffer, uint32_t tenant, struct 
     psc_say_buffer(&name, &story->buffers[buffer]);
     bool over = m->v->position >= t->end;
     *s = (struct psc_candela_slot_view){
-        .slot = buffer, .name = keep(m, &name), .len = story->buffers[buffer].bytes, .start = t->first,
+        .slot = buffer, .name = psc_text_keep(&name, m->arena), .len = story->buffers[buffer].bytes, .start = t->first,
         .owner = psc_arena_strdup(m->arena, psc_value_label(story, m->a->phase->graph, t->value, label, sizeof label)),
         .end = t->end > (int32_t)story->position_n ? -1 : t->end - 1, .use = over ? PSC_SLOT_IDLE : PSC_SLOT_HELD,
         .touched = m->node != PSC_NONE && m->a->plan->places[m->node].buffer == buffer};
@@ -180,12 +173,12 @@ enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analy
     v->try_most = 3;
     m.node = psc_story_node_at(a->story, v->position);
     psc_explain_position(&words, a, v->position);
-    v->words = keep(&m, &words);
+    v->words = psc_text_keep(&words, m.arena);
     bool fine = v->words && put_slots(&m) && (!tale || psc_tale_look(arena, tale, v));
     fine = fine && (!tale || (psc_graph_put_rivals(arena, a, tale, v) && psc_tale_put_differs(arena, tale, v)));
     if (fine && m.node < a->plan->node_n) {
         psc_say_node_layer(&title, a->phase->graph, m.node);
-        v->name = v->title = keep(&m, &title);
+        v->name = v->title = psc_text_keep(&title, m.arena);
         fine = v->name && (v->tries = psc_plan_tries(arena, a, m.node, &v->try_n)) != NULL;
     }
     if (!fine)

@@ -273,7 +273,8 @@ bool psc_arena_memory_owns(const struct psc_program *p, psc_node root)
     return p->input_of[root] == PSC_NONE && !psc_op_info(p->graph->nodes[root].op)->is_kv && p->graph->nodes[root].bytes;
 }
 
-bool psc_arena_memory_makes(const struct psc_program *p, const struct psc_job *job)
+/* Its output gets a block. */
+static bool makes_block(const struct psc_program *p, const struct psc_job *job)
 {
     return job->kind == PSC_JOB_CALL && job->writes && psc_arena_memory_owns(p, job->node);
 }
@@ -358,7 +359,7 @@ static bool copy_jobs(struct psc_arena_memory *m, const struct psc_program *p)
         struct psc_job *job = &m->jobs[k];
         *job = p->jobs[k];
         job->call.in = in;
-        job->fresh = psc_arena_memory_makes(p, job);
+        job->fresh = makes_block(p, job);
         job->release_n = 0;
         in += job->call.in_n;
     }

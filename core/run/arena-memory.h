@@ -123,7 +123,6 @@ void psc_arena_memory_unstage(struct psc_arena_memory *m, uint32_t transfer);
 const char *psc_arena_memory_label(const struct psc_arena_memory *m, psc_node node, char *text, size_t size);
 /* Lies on an arena when it is computed: no input, no region, not empty. */
 bool psc_arena_memory_owns(const struct psc_program *p, psc_node root);
-bool psc_arena_memory_makes(const struct psc_program *p, const struct psc_job *job); /* its output gets a block */
 /* The next position of the story, called like printf; nothing when there is no story. */
 void psc_arena_house_step(struct psc_arena_house *h, const char *fmt, ...) PSC_PRINTF(2, 3);
 /* At the invariants, while there is a session. */

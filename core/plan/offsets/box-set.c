@@ -107,9 +107,7 @@ static const char *title(struct telling *t, const char *word, int64_t time)
 {
     struct psc_text text = {0};
     psc_text_addf(&text, "%s %lld", word, (long long)time);
-    const char *copy = text.failed ? NULL : psc_arena_strdup(&t->scratch, psc_text_str(&text));
-    psc_text_release(&text);
-    return copy;
+    return psc_text_keep(&text, &t->scratch);
 }
 
 /* A position writes at most PSC_WRITES_MAX times: a step at which more begins gets more of them. */

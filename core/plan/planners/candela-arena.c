@@ -32,9 +32,7 @@ static char *arena_name(struct psc_sketch *s, uint8_t backend)
     psc_text_add(&text, "arena");
     if (backend != PSC_BACKEND_NONE)
         psc_text_addf(&text, ".%s", s->graph->backends[backend]);
-    char *name = text.failed ? NULL : psc_arena_strdup(s->arena, psc_text_str(&text));
-    psc_text_release(&text);
-    return name;
+    return psc_text_keep(&text, s->arena);
 }
 
 /* The slots of one backend, packed; the arena becomes a buffer behind all others. */

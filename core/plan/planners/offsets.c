@@ -124,13 +124,10 @@ static uint32_t take(struct arenas *a, psc_node node, uint8_t backend, uint64_t 
 static char *arena_name(struct arenas *a, uint8_t backend)
 {
     struct psc_text text = {0};
-    char *name;
     psc_text_add(&text, "arena");
     if (backend != PSC_BACKEND_NONE)
         psc_text_addf(&text, ".%s", a->graph->backends[backend]);
-    name = text.failed ? NULL : psc_arena_strdup(a->sketch.arena, psc_text_str(&text));
-    psc_text_release(&text);
-    return name;
+    return psc_text_keep(&text, a->sketch.arena);
 }
 
 static bool make_arenas(struct arenas *a)
