@@ -170,7 +170,7 @@ static void test_params(void)
 #define REPLAY(capture, replays) "{\"format\":\"memplan-replay\",\"capture\":" capture ",\"replays\":" replays "}"
 
 static const struct { const char *name, *text, *words; } refusals[] = {
-    {"arena", "{\"format\":\"memplan-arena\",\"version\":1,\"events\":[{\"op\":\"grow\"}]}", "s.json: |events[0] is \"grow\"|caller_write are known"},
+    {"arena", "{\"format\":\"memplan-arena\",\"version\":1,\"events\":[{\"op\":\"grow\"}]}", "s.json: |events[0] is \"grow\"|caller_write and close are known"},
     {"version", "{\"format\":\"memplan-kv\",\"version\":5}", "version 5|reads 1"},
     {"cut", "{\"format\":\"memplan-kv\",\"version\":1,\"ops\":[", "truncated at byte 42"},
     {"not-json", "{\"format\":\"memplan-kv\",,}", "not well-formed JSON"},
