@@ -370,11 +370,18 @@ static void test_check(void)
     g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_ERR_PLAN);
     g_assert_nonnull(strstr(error.text, "box 2 lies at byte 4"));
     memcpy(packed.offset, good, sizeof good);
-    packed.spaces[0].height = 15;
+    packed.spaces[0].height--;
     g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_ERR_PLAN);
+    packed.spaces[0].height++;
     memcpy(packed.offset, good, sizeof good);
+    g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_OK);
     p.fixed = (const uint64_t[]){64, PSC_OFFSET_FREE, PSC_OFFSET_FREE};
     g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_ERR_PLAN);
+    p.fixed = NULL;
+    p.align = 1;
+    packed.offset[0] = UINT64_MAX; /* as of a box that was never placed: its end does not fit into 64 bits */
+    g_assert_cmpint(psc_offsets_check(&p, &packed, &error), ==, PSC_ERR_PLAN);
+    g_assert_cmpint(psc_offsets_verify(&p, &packed, &error), ==, PSC_ERR_PLAN);
     psc_arena_release(&arena);
 }
 

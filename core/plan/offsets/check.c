@@ -12,9 +12,10 @@ static enum psc_status check_box(const struct psc_offsets_problem *p, const stru
     if (p->fixed && p->fixed[i] != PSC_OFFSET_FREE && p->fixed[i] != at)
         return psc_fail(reterr, PSC_ERR_PLAN, "box %u lies at byte %llu, it is fixed at %llu", i, (unsigned long long)at,
                         (unsigned long long)p->fixed[i]);
-    if (at + p->boxes[i].bytes > packing->spaces[s].height)
-        return psc_fail(reterr, PSC_ERR_PLAN, "box %u ends at byte %llu, above the height of %llu", i,
-                        (unsigned long long)(at + p->boxes[i].bytes), (unsigned long long)packing->spaces[s].height);
+    uint64_t bytes = p->boxes[i].bytes, height = packing->spaces[s].height;
+    if (at > height || bytes > height - at)
+        return psc_fail(reterr, PSC_ERR_PLAN, "box %u of %llu bytes lies at byte %llu, it ends above the height of %llu", i,
+                        (unsigned long long)bytes, (unsigned long long)at, (unsigned long long)height);
     return PSC_OK;
 }
 
