@@ -39,7 +39,7 @@ static bool find_touches(struct psc_arena *arena, const struct psc_story *s, str
     return touches && seen;
 }
 
-/* A write whose cause is a read of as many bytes: who tells of a copy says so. */
+/* A write whose cause is a read: who tells of a copy says so. */
 static bool is_copy(const struct psc_story *s, const struct psc_event *e)
 {
     return e->kind == PSC_EV_WRITE && e->cause != PSC_NONE && s->events[e->cause].kind == PSC_EV_READ;

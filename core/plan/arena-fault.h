@@ -1,6 +1,6 @@
 /* core/plan/arena-fault.h: historic and likely defects of run-time arenas, as switches.
  *
- * a1 to a7 break one of the seven invariants each (core/plan/arena-check.h), and that one alone at first; a14 and a15 break the
+ * a1 to a7 break invariants 1 to 7, one each (core/plan/arena-check.h), and that one alone at first; a14 and a15 break the
  * order of shutdown. The others break a rule about sizes, order or routing. Each is one branch in the very rule it breaks, off by
  * default. None leads to memory that is not there: what a defect would have destroyed stays, overwritten, until the end.
  */
