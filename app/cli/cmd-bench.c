@@ -20,6 +20,7 @@
 #define COPY_ROUNDS 5
 #define STREAMS 16u /* that a thread reads side by side: one alone leaves the prefetchers idle at each page's end */
 #define LINE 64u
+#define PIECE 256u /* read of a stream in turn */
 #define AHEAD 1024u /* bytes asked of memory before they are read */
 #define REPEATS_MAX 1000u
 
@@ -62,7 +63,7 @@ static double median(const struct series *s)
 
 struct span {
     char *from, *to;
-    size_t n; /* a multiple of STREAMS * LINE */
+    size_t n; /* a multiple of STREAMS * PIECE */
     uint64_t sum; /* of what was read: so that it is */
 };
 
@@ -73,20 +74,25 @@ static void *copy_span(void *ctx)
     return NULL;
 }
 
+static uint64_t sum_of_piece(const char *at)
+{
+    uint64_t words[PIECE / 8], sum = 0;
+    for (size_t i = 0; i < PIECE; i += LINE)
+        __builtin_prefetch(at + AHEAD + i);
+    memcpy(words, at, PIECE);
+    for (size_t w = 0; w < PIECE / 8; w++)
+        sum += words[w];
+    return sum;
+}
+
 static void *read_span(void *ctx)
 {
     struct span *s = ctx;
     size_t each = s->n / STREAMS;
     uint64_t sum = 0;
-    for (size_t i = 0; i < each; i += LINE)
-        for (size_t k = 0; k < STREAMS; k++) {
-            const char *at = s->from + k * each + i;
-            uint64_t words[LINE / 8];
-            __builtin_prefetch(at + AHEAD);
-            memcpy(words, at, LINE);
-            for (size_t w = 0; w < LINE / 8; w++)
-                sum += words[w];
-        }
+    for (size_t i = 0; i < each; i += PIECE)
+        for (size_t k = 0; k < STREAMS; k++)
+            sum += sum_of_piece(s->from + k * each + i);
     s->sum = sum;
     return NULL;
 }
@@ -113,7 +119,7 @@ static void host_rates(struct bench *b)
 {
     struct span spans[64];
     unsigned n = b->threads < 64 ? b->threads : 64;
-    size_t each = COPY_BYTES / n / (STREAMS * LINE) * (STREAMS * LINE);
+    size_t each = COPY_BYTES / n / (STREAMS * PIECE) * (STREAMS * PIECE);
     char *from = psc_alloc(COPY_BYTES), *to = psc_alloc(COPY_BYTES);
     if (from && to) {
         memset(from, 1, COPY_BYTES);
