@@ -805,6 +805,9 @@ def l32_a_recording_outlives_the_buffers_it_was_made_with():
     check(stale['tokens'] != moved['tokens'], 'l32 changes nothing')
     answer = run('run', '--preset', 'tiny-qwen2', *PROMPT, '--move', '3', '--memory', 'arena')
     check(answer.status == 2 and '--move says nothing' in answer.err, answer.err)
+    for at, told in (4, False), (5, True): # 4 tokens take 4 forwards
+        answer = good('run', '--preset', 'tiny-qwen2', *PROMPT, '-n', '4', '--move', str(at))
+        equal('nothing moved, the run ended after forward 4' in answer.err, told, answer.err)
 
 
 @test

@@ -453,6 +453,9 @@ static enum cli_exit execute(struct running *r)
         exit = CLI_BAD;
     if (verify(r))
         exit = CLI_BAD;
+    if (ran && r->request.move_at > r->result.executions)
+        fprintf(stderr, "planscope-cli: --move %" PRIu32 ": nothing moved, the run ended after forward %" PRIu32 "\n", r->request.move_at,
+                r->result.executions);
     cli_tell_findings(&r->result);
     if (r->verify && !r->result.cancelled)
         cli_tell_verified(&r->verified);

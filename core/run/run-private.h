@@ -34,7 +34,6 @@ struct psc_runner {
     size_t arena_run_cap;
     const char *stage;             /* "prefill", for progress */
     uint64_t done, total;          /* nodes */
-    uint32_t executions;           /* that were begun */
     struct psc_map seen;           /* findings counted */
     uint64_t checked_uid;          /* latest graph whose plan was checked */
     struct psc_arena arena;        /* scratch of the whole run */

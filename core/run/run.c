@@ -102,7 +102,7 @@ static void make_sink(struct psc_runner *r)
 
 enum psc_status psc_run_move(struct psc_runner *r, bool *ret_moved, struct psc_error *reterr)
 {
-    *ret_moved = r->request->move_at && r->executions + 1 == r->request->move_at;
+    *ret_moved = r->request->move_at && r->result->executions + 1 == r->request->move_at;
     if (!*ret_moved)
         return PSC_OK;
     r->checked_uid = 0; /* its plan is another one now */
@@ -121,7 +121,7 @@ enum psc_status psc_run_fill(struct psc_runner *r, psc_node node, const void *wo
 enum psc_status psc_run_execute(struct psc_runner *r, const char *stage, bool *ret_cancelled, struct psc_error *reterr)
 {
     r->stage = stage;
-    r->executions++;
+    r->result->executions++;
     enum psc_status status = psc_session_execute(r->session, r->listens ? &r->sink : NULL, reterr);
     if (status == PSC_OK && r->request->executed)
         status = r->request->executed(r->request->executed_ctx, r->session, reterr);

@@ -95,6 +95,7 @@ struct psc_run_result {
     uint32_t token_n;
     struct psc_text text;            /* valid UTF-8; owned */
     bool cancelled, stopped;         /* by the person; the last answer by a stop token */
+    uint32_t executions;             /* that were begun: forwards, or runs of a graph */
     struct psc_run_turn_end *ends;   /* of the prompt's answer, then of each turn's; owned */
     uint32_t end_n;                  /* answers that ended */
     uint32_t loaded_rows;            /* positions that were there before the prompt */
