@@ -48,6 +48,7 @@ static void close_cuda(struct psc_backend *b)
     psc_free(b->blocks);
     psc_free(b->weights);
     psc_free(b->calls);
+    psc_free(b->parts);
     psc_map_release(&b->block_at);
     psc_map_release(&b->free_of_size);
     psc_map_release(&b->weight_of);

@@ -88,6 +88,8 @@ struct psc_backend {
 
     struct psc_cuda_scratch kept, temp;
     struct psc_cuda_memo memo;
+    psc_address *parts;            /* owned; where the operands of a concat lie while it is launched */
+    size_t part_cap;
     psc_address stop;              /* a word on the device; see psc_lead */
     uint64_t *stop_seen;           /* pinned */
     struct psc_cuda_guarded *calls; /* owned; by ascending mark */

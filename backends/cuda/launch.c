@@ -396,8 +396,10 @@ static enum psc_status op_permute(struct psc_backend *b, const struct psc_call *
 static enum psc_status op_concat(struct psc_backend *b, const struct psc_call *call, struct psc_error *reterr)
 {
     int axis = call->params->dim < 0 ? call->params->dim + 4 : call->params->dim;
-    psc_address *at = psc_alloc0((size_t)call->in_n + 1, sizeof *at);
-    enum psc_status status = at ? PSC_OK : psc_fail_nomem(reterr);
+    if (!psc_grow(&b->parts, call->in_n, &b->part_cap, sizeof *b->parts))
+        return psc_fail_nomem(reterr);
+    psc_address *at = b->parts;
+    enum psc_status status = PSC_OK;
     for (uint32_t i = 0; status == PSC_OK && i < call->in_n; i++) {
         const struct psc_window *w = &call->in[i];
         at[i] = w->at;
@@ -419,7 +421,6 @@ static enum psc_status op_concat(struct psc_backend *b, const struct psc_call *c
         if (w->bytes)
             status = permute(b, call, &k, reterr);
     }
-    psc_free(at);
     return status;
 }
 
