@@ -79,11 +79,23 @@ static enum psc_status search(const struct ladder *l, const struct psc_offsets_b
     return number_turns(l) ? PSC_OK : PSC_ERR_NOMEM;
 }
 
+/* No strategy of its own: the largest first, each into the lowest gap. */
+static enum psc_status place_first_fit(struct ladder *l)
+{
+    struct psc_arena_mark mark = psc_arena_mark(l->scratch);
+    const uint32_t *order = psc_order_by_size(l->p, l->scratch);
+    if (!order || psc_place_in_order(l->p, order, PSC_PLACE_FIRST, l->scratch, l->next, l->next_turn))
+        return PSC_ERR_NOMEM;
+    keep_if_lower(l, "greedy-size, first fit");
+    psc_arena_rewind(l->scratch, mark);
+    return PSC_OK;
+}
+
 enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint64_t goal,
                                  const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                                  uint32_t *turn, struct psc_offsets_space *space)
 {
-    static const char *const rungs[] = {"best-fit", "greedy-size", "greedy-breadth"};
+    static const char *const rungs[] = {"best-fit", "greedy-size", "greedy-breadth", "linear-scan"};
     struct ladder l = {.p = problem, .scratch = scratch, .offset = offset, .turn = turn, .goal = goal, .space = space,
                        .height = UINT64_MAX};
     l.next = psc_arena_alloc(scratch, problem->box_n, sizeof *l.next);
@@ -95,5 +107,7 @@ enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint
             return PSC_ERR_NOMEM;
         keep_if_lower(&l, rungs[k]);
     }
+    if (!is_done(&l) && place_first_fit(&l))
+        return PSC_ERR_NOMEM;
     return is_done(&l) ? PSC_OK : search(&l, budget);
 }
