@@ -354,6 +354,50 @@ static void test_a_listener_may_end_the_run(void)
     }
 }
 
+/* Who times ops waits for each kernel by itself. */
+struct stopwatch { uint32_t started[PSC_OP_N], stopped[PSC_OP_N]; psc_node running; bool runs; };
+
+static enum psc_status start_watch(void *ctx, const struct psc_backend_api *api, struct psc_backend *b, const struct psc_call *call,
+                                   struct psc_error *reterr)
+{
+    struct stopwatch *w = ctx;
+    g_assert_false(w->runs);
+    w->runs = true;
+    w->running = call->node;
+    w->started[call->op]++;
+    return api->synchronise(b, reterr);
+}
+
+static enum psc_status stop_watch(void *ctx, const struct psc_backend_api *api, struct psc_backend *b, const struct psc_call *call,
+                                  struct psc_error *reterr)
+{
+    struct stopwatch *w = ctx;
+    g_assert_true(w->runs && w->running == call->node);
+    w->runs = false;
+    w->stopped[call->op]++;
+    return api->synchronise(b, reterr);
+}
+
+static void test_timing_changes_nothing(void)
+{
+    struct bench b;
+    struct stopwatch w = {0};
+    const struct psc_sink sink = {.ctx = &w, .before = start_watch, .after = stop_watch};
+    bench_begin(&b, two_values, NULL);
+    run_fill_f32(b.s, "x", F(1, 2, 3, 4), 4);
+    for (uint32_t times = 1; times <= 3; times++) {
+        run_execute(b.s, &sink);
+        run_expect(b.s, "o", F(10, 20, 30, 40), 4, 0);
+        g_assert_false(w.runs);
+        g_assert_cmpuint(w.started[PSC_OP_SCALE], ==, 3 * times);
+        g_assert_cmpuint(w.stopped[PSC_OP_SCALE], ==, 3 * times);
+        g_assert_cmpuint(w.started[PSC_OP_ADD], ==, 2 * times);
+        g_assert_cmpuint(w.stopped[PSC_OP_ADD], ==, 2 * times);
+        g_assert_cmpuint(counters(&b).launches, ==, 5 * times); /* what crosses is copied, by no kernel */
+    }
+    bench_end(&b);
+}
+
 /* ---- capture and replay ------------------------------------------------------------------------------------------------- */
 
 static const char on_cuda[] = "x: input 4 @cuda\na: scale 4 x scale=2 @cuda\nb: add 4 a x @cuda\nout b\n";
@@ -524,6 +568,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &failures[k], test_a_failure_leaves_the_session_whole);
         g_free(path);
     }
+    g_test_add_func("/run/schedule/waiting-for-each-kernel-changes-nothing", test_timing_changes_nothing);
     g_test_add_func("/run/schedule/a-listener-may-end-the-run", test_a_listener_may_end_the_run);
     g_test_add_func("/run/replay/the-third-run-records", test_the_third_run_records);
     g_test_add_func("/run/replay/each-split-has-its-recording", test_each_split_has_its_recording);
