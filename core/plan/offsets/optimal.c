@@ -1,9 +1,13 @@
 /* The strategy `optimal`: a ladder of heuristics, each rung only when the one before has not reached the bound, then the
- * search (descend.h) with what is left of the budget. */
+ * search (descend.h) with the budget. The lower of the last rung (inside.h) and of the search is kept. */
 #include "core/plan/offsets/descend.h"
+#include "core/plan/offsets/inside.h"
 #include "core/plan/offsets/place.h"
 
 #include <string.h>
+
+#define INSIDE_LOOKS UINT64_C(2000000) /* and 96 a box */
+enum { INSIDE_TRIES = 24 };
 
 struct ladder {
     const struct psc_offsets_problem *p;
@@ -12,6 +16,11 @@ struct ladder {
     uint32_t *turn, *next_turn;
     uint64_t height, goal;
     struct psc_offsets_space *space;
+};
+
+struct inside { /* what fitting ends found, UINT64_MAX: nothing */
+    uint64_t height, *offset;
+    uint32_t *turn;
 };
 
 static uint64_t height_of(const struct psc_offsets_problem *p, const uint64_t *offset)
@@ -91,6 +100,38 @@ static enum psc_status place_first_fit(struct ladder *l)
     return PSC_OK;
 }
 
+/* The lowest arena, of some between the bound and what is there, that fitting ends finds room in. The search begins where it
+ * would have begun without: from a lower height it spends its work elsewhere and ends higher. false: out of memory. */
+static bool place_inside(const struct ladder *l, struct inside *ret)
+{
+    struct psc_arena_mark mark;
+    uint64_t lo = l->space->bound > l->goal ? l->space->bound : l->goal, looks = INSIDE_LOOKS + 96 * (uint64_t)l->p->box_n;
+    uint64_t step = l->height - lo > INSIDE_TRIES ? (l->height - lo) / INSIDE_TRIES : 1;
+    uint32_t *live;
+    ret->offset = psc_arena_alloc(l->scratch, l->p->box_n, sizeof *ret->offset);
+    ret->turn = psc_arena_alloc(l->scratch, l->p->box_n, sizeof *ret->turn);
+    mark = psc_arena_mark(l->scratch);
+    live = psc_arena_alloc(l->scratch, l->p->box_n, sizeof *live);
+    if (!ret->offset || !ret->turn || !live)
+        return false;
+    ret->height = UINT64_MAX;
+    for (uint64_t capacity = lo; looks && capacity < l->height && ret->height == UINT64_MAX; capacity += step)
+        if (psc_place_inside(l->p, capacity, &looks, live, ret->offset, ret->turn))
+            ret->height = height_of(l->p, ret->offset);
+    psc_arena_rewind(l->scratch, mark);
+    return true;
+}
+
+static void keep_inside(struct ladder *l, const struct inside *inside)
+{
+    if (inside->height >= l->height)
+        return;
+    l->height = inside->height;
+    l->space->by = "fitting ends";
+    memcpy(l->offset, inside->offset, l->p->box_n * sizeof *l->offset);
+    memcpy(l->turn, inside->turn, l->p->box_n * sizeof *l->turn);
+}
+
 enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint64_t goal,
                                  const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                                  uint32_t *turn, struct psc_offsets_space *space)
@@ -98,6 +139,7 @@ enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint
     static const char *const rungs[] = {"best-fit", "greedy-size", "greedy-breadth", "linear-scan"};
     struct ladder l = {.p = problem, .scratch = scratch, .offset = offset, .turn = turn, .goal = goal, .space = space,
                        .height = UINT64_MAX};
+    struct inside inside = {.height = UINT64_MAX};
     l.next = psc_arena_alloc(scratch, problem->box_n, sizeof *l.next);
     l.next_turn = psc_arena_alloc(scratch, problem->box_n, sizeof *l.next_turn);
     if (!l.next || !l.next_turn)
@@ -109,5 +151,15 @@ enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint
     }
     if (!is_done(&l) && place_first_fit(&l))
         return PSC_ERR_NOMEM;
-    return is_done(&l) ? PSC_OK : search(&l, budget);
+    if (is_done(&l))
+        return PSC_OK;
+    if (psc_offsets_is_plain(problem) && !place_inside(&l, &inside))
+        return PSC_ERR_NOMEM;
+    if (inside.height > space->bound && inside.height > goal) {
+        if (search(&l, budget))
+            return PSC_ERR_NOMEM;
+        l.height = height_of(problem, offset);
+    }
+    keep_inside(&l, &inside);
+    return PSC_OK;
 }
