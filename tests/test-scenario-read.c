@@ -271,12 +271,33 @@ static void test_cases(void)
 #define PHASES(...) "{\"format\":\"minfer-trace\",\"version\":1,\"phases\":[" __VA_ARGS__ "]}"
 #define PHASE(n_ctx, steps) "{\"kind\":\"decode\",\"graph\":" GRAPH(n_ctx) ",\"steps\":[" steps "]}"
 
+/* Attention of a layer, and the store of one, over inputs 0 to 2; `load` is the node before the attention. */
+#define OF(layer) ",\"detail\":{\"layer\":" #layer "}"
+#define LOAD(id, layer) NODE(id, "kvcache_load", "[2,8,1,1]", "[]", OF(layer))
+#define ATTENTION(id, load, layer) NODE(id, "attn", "[2,1,1,1]", "[0," #load ",2]", \
+    ",\"meta\":{\"layer\":" #layer ",\"n_head\":1,\"n_head_kv\":1,\"hd\":2,\"hd_kv\":2,\"nkt\":2,\"scale\":1}")
+#define STORE(id, layer) NODE(id, "kvcache_store", "[2,8,1,1]", "[0,1,2]", OF(layer))
+#define ATTENDING(...) \
+    "{\"format\":\"minfer-graph\",\"version\":1,\"inputs\":[0,1,2],\"outputs\":[4],\"nodes\":[" \
+    NODE(0, "input", "[2,1,1,1]", "[]", "") "," NODE(1, "input", "[2,1,1,1]", "[]", "") "," \
+    NODE(2, "input", "[1,1,1,1]", "[]", I32) "," __VA_ARGS__ "]}"
+#define AHEAD ATTENDING(LOAD(3, 0) "," ATTENTION(4, 3, 0) "," STORE(5, 0))
+#define BEHIND ATTENDING(STORE(3, 0) "," LOAD(4, 0) "," ATTENTION(5, 4, 0))
+#define OF_GRAPH(graph) "{\"kind\":\"decode\",\"graph\":" graph ",\"steps\":[]}"
+
 static const struct { const char *name, *text, *words; } regions[] = {
     {"agree", PHASES(PHASE("8", STEP("7")) "," PHASE("8", STEP("0") "," STEP("7"))), ""},
     {"another-size", PHASES(PHASE("8", "") "," PHASE("16", "")),
      "phases[1]|node 3|128 bytes|layer 0|phase 0|64 bytes"},
     {"first-step", PHASES(PHASE("8", STEP("8"))), "phases[0].steps[0]|node 3 (n3)|position 8|n_ctx is 8|byte 64"},
     {"last-step", PHASES(PHASE("8", STEP("6") "," STEP("7") "," STEP("9.0"))), "phases[0].steps[2]|position 9"},
+    {"attention-ahead-of-its-store", AHEAD, "node 4 attends|layer 0|before node 5 stores|rows of its own step"},
+    {"attention-ahead-in-the-second-phase", PHASES(OF_GRAPH(BEHIND) "," OF_GRAPH(AHEAD)), "phases[1].graph: node 4 attends"},
+    {"attention-ahead-in-two-layers", ATTENDING(LOAD(3, 0) "," ATTENTION(4, 3, 0) "," LOAD(5, 3) "," ATTENTION(6, 5, 3) ","
+                                                STORE(7, 3) "," STORE(8, 0)), "node 6 attends to layer 3|node 7|so do other layers"},
+    {"attention-behind-its-store", PHASES(OF_GRAPH(BEHIND) "," OF_GRAPH(BEHIND)), ""},
+    {"attention-between-stores", ATTENDING(STORE(3, 0) "," LOAD(4, 0) "," ATTENTION(5, 4, 0) "," STORE(6, 0)), ""},
+    {"attention-without-a-store", ATTENDING(LOAD(3, 0) "," ATTENTION(4, 3, 0) "," STORE(5, 1)), ""},
 };
 
 static void test_regions(gconstpointer data)
@@ -319,6 +340,7 @@ static void test_oom(void)
         g_assert_cmpuint(test_oom_loop(open_and_close, text), >, 10);
         g_free(text);
     }
+    g_assert_cmpuint(test_oom_loop(open_and_close, (char *)AHEAD), >, 10);
     g_assert_cmpuint(test_oom_loop(open_and_close, (char *)PHASES(PHASE("8", STEP("8") "," STEP("8")))), >, 10);
 }
 

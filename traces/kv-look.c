@@ -20,7 +20,53 @@ static bool asks(const struct psc_node_info *node)
     return (op->is_kv || op->stores_kv) && node->layer >= 0 && (uint32_t)node->layer < LAYERS_MAX;
 }
 
-enum psc_status psc_kv_look_at_graph(struct psc_kv_seen *seen, struct psc_report *report, uint32_t phase,
+/* Room for the layer, and its entry. */
+static struct psc_kv_region *region_of(struct psc_kv_seen *seen, size_t layer)
+{
+    size_t had = seen->n;
+    if (layer < had)
+        return &seen->layers[layer];
+    if (!psc_grow(&seen->layers, layer + 1, &seen->cap, sizeof *seen->layers))
+        return NULL;
+    memset(seen->layers + had, 0, (layer + 1 - had) * sizeof *seen->layers);
+    seen->n = layer + 1;
+    return &seen->layers[layer];
+}
+
+/* An attention that runs before the store of its layer. */
+static enum psc_status look_at_order(struct psc_kv_seen *seen, struct psc_report *report, uint32_t phase, const char *where,
+                                     const struct psc_graph *graph, struct psc_error *reterr)
+{
+    psc_node early = PSC_NONE, store = PSC_NONE;
+    uint32_t n = 0;
+    for (psc_node i = 0; i < graph->n; i++) {
+        const struct psc_node_info *node = &graph->nodes[i];
+        bool stores = psc_op_info(node->op)->stores_kv;
+        if ((!stores && node->op != PSC_OP_ATTN) || node->layer < 0 || (uint32_t)node->layer >= LAYERS_MAX)
+            continue;
+        struct psc_kv_region *region = region_of(seen, (size_t)node->layer);
+        if (!region)
+            return psc_fail_nomem(reterr);
+        if (stores && region->stored != phase + 1) {
+            region->stored = phase + 1;
+            if (region->attended == phase + 1 && !n++) {
+                early = region->attention;
+                store = i;
+            }
+        } else if (!stores && region->stored != phase + 1 && region->attended != phase + 1) {
+            region->attended = phase + 1;
+            region->attention = i;
+        }
+    }
+    if (n)
+        psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "%s%snode %" PRIu64 " attends to layer %" PRId32
+                       " before node %" PRIu64 " stores into it%s: it does not see the rows of its own step", where,
+                       *where ? ": " : "", graph->nodes[early].id, graph->nodes[early].layer, graph->nodes[store].id,
+                       n > 1 ? " (and so do other layers)" : "");
+    return PSC_OK;
+}
+
+enum psc_status psc_kv_look_at_graph(struct psc_kv_seen *seen, struct psc_report *report, uint32_t phase, const char *where,
                                      const struct psc_graph *graph, struct psc_error *reterr)
 {
     uint32_t other_n = 0;
@@ -31,28 +77,26 @@ enum psc_status psc_kv_look_at_graph(struct psc_kv_seen *seen, struct psc_report
         uint64_t bytes = 0;
         if (!asks(node) || psc_region_bytes(node, &bytes, NULL) || !bytes)
             continue;
-        size_t layer = (size_t)node->layer, had = seen->n;
-        if (layer >= had) {
-            if (!psc_grow(&seen->layers, layer + 1, &seen->cap, sizeof *seen->layers))
-                return psc_fail_nomem(reterr);
-            memset(seen->layers + had, 0, (layer + 1 - had) * sizeof *seen->layers);
-            seen->n = layer + 1;
+        struct psc_kv_region *region = region_of(seen, (size_t)node->layer);
+        if (!region)
+            return psc_fail_nomem(reterr);
+        if (!region->bytes) {
+            region->bytes = bytes;
+            region->phase = phase;
         }
-        struct psc_kv_region *region = &seen->layers[layer];
-        if (!region->bytes)
-            *region = (struct psc_kv_region){bytes, phase};
         if (region->bytes == bytes || region->phase == phase) /* inside one graph the planner says it */
             continue;
         other = other == PSC_NONE ? i : other;
         other_n += node->layer != last;
         last = node->layer;
     }
-    if (other == PSC_NONE)
-        return PSC_OK;
+    enum psc_status status = look_at_order(seen, report, phase, where, graph, reterr);
+    if (status || other == PSC_NONE)
+        return status;
     const struct psc_node_info *node = &graph->nodes[other];
     const struct psc_kv_region *region = &seen->layers[node->layer];
     uint64_t bytes = 0;
-    enum psc_status status = psc_region_bytes(node, &bytes, reterr);
+    status = psc_region_bytes(node, &bytes, reterr);
     psc_report_add(report, PSC_WARNING, 0, 0, UINT64_MAX, "phases[%" PRIu32 "]: node %" PRIu64 " asks for KV regions of %" PRIu64
                    " bytes for layer %" PRId32 ", phase %" PRIu32 " made them of %" PRIu64 " bytes%s: an engine that keeps "
                    "the old ones reads past their end", phase, node->id, bytes, node->layer, region->phase, region->bytes,

@@ -131,7 +131,7 @@ static enum psc_status take_graph(struct psc_trace *t, uint32_t p, struct psc_sl
     t->phases[p].graph = graph;
     t->doc->phases[p].graph = graph;
     pthread_mutex_unlock(&t->lock);
-    return psc_kv_look_at_graph(&t->kv, &t->doc->report, p, graph, reterr);
+    return psc_kv_look_at_graph(&t->kv, &t->doc->report, p, where, graph, reterr);
 }
 
 static enum psc_status take_ours(struct psc_trace *t, uint32_t p, struct psc_error *reterr)

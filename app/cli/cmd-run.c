@@ -209,7 +209,10 @@ static enum psc_status open_subject(struct running *r, struct psc_error *reterr)
     uint32_t phase = o->phase;
     if (o->phase_kind)
         phase = !strcmp(o->phase_kind, "decode");
-    return app_subject_open(&r->subject, &request, phase, NULL, reterr);
+    enum psc_status status = app_subject_open(&r->subject, &request, phase, NULL, reterr);
+    if (status == PSC_OK && r->subject.doc)
+        cli_warn(r->subject.doc);
+    return status;
 }
 
 /* Further prompts begin no text: they stand behind what was generated. */
