@@ -1414,6 +1414,7 @@ def bench_prints_both_tests():
     tg = d['tests'][1]
     near({'shares': [tg['share'], tg['read_share']]},
          {'shares': [tg['weights_gbs'] / d['copy_gbs'], tg['weights_gbs'] / d['read_gbs']]})
+    check('ops' not in tg, 'only when they are asked for')
     equal([t['staged_bytes'] for t in d['tests']], [0, 0], 'one backend')
     mixed = good('bench', '--preset', 'tiny-qwen2', '-p', '16', '-n', '8', '-r', '1', '--backend', 'mixed:0-0=deferred,1-9=cpu', '--json')
     equal([t['staged_bytes'] for t in mixed.json['tests']], [2 * 16 * 256 + 16 * 4, 2 * 256 + 4], 'to layer 0 and back, and its positions')
@@ -1425,6 +1426,20 @@ def bench_prints_both_tests():
     check(d['copy_gbs'] > 0 and 0 < d['tests'][1]['share'])
     check('read_gbs' not in d and 'read_share' not in d['tests'][1], 'only the host is read')
     equal(run('bench', save(graph('0 x input 4', []))).status, 2)
+
+
+@test
+def bench_times_each_kind_of_op():
+    for backend in 'cpu', 'deferred', 'cuda-shim':
+        said = good('bench', '--preset', 'tiny-qwen2', '-p', '4', '-n', '3', '-r', '1', '--backend', backend, '--ops', '--json').json
+        for test_, forwards in zip(said['tests'], (1, 4)): # the first of four reads a prompt of one token
+            ops = test_['ops']
+            equal(ops['rms_norm']['launches'], 7 * forwards, 'two a layer, and the last: ' + backend)
+            equal(ops['attn']['launches'], 3 * forwards, backend)
+            check(all(op['launches'] > 0 and op['seconds'] > 0 for op in ops.values()), ops)
+            check('input' not in ops, ops)
+    said = good('bench', '--preset', 'tiny-qwen2', '-p', '4', '-n', '0', '-r', '1', '--ops').out
+    check('pp4, once more' in said and 'matmul' in said and 'us each' in said, said)
 
 
 if __name__ == '__main__':

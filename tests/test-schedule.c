@@ -422,6 +422,29 @@ static void run_steps(struct bench *b, uint32_t n, const char *output, float fac
     }
 }
 
+static void test_ops_are_timed_when_asked(void)
+{
+    for (int timed = 0; timed < 2; timed++) {
+        struct bench b;
+        struct psc_session_options options = run_options();
+        options.replay = true;
+        options.time_ops = timed;
+        bench_begin(&b, two_splits, &options);
+        uint64_t before = 0;
+        for (uint32_t times = 1; times <= 5; times++) {
+            run_steps(&b, 1, "o", 9, NULL);
+            struct psc_op_time scale = psc_session_op_time(b.s, PSC_OP_SCALE), add = psc_session_op_time(b.s, PSC_OP_ADD);
+            g_assert_cmpuint(scale.launches, ==, timed ? 3 * times : 0);
+            g_assert_cmpuint(add.launches, ==, timed ? times : 0);
+            g_assert_true(timed ? scale.ns + add.ns > before : scale.ns + add.ns == 0);
+            before = scale.ns + add.ns;
+        }
+        g_assert_cmpuint(psc_session_op_time(b.s, PSC_OP_INPUT).launches, ==, 0);
+        g_assert_cmpuint(counters(&b).captures, ==, timed ? 0 : 2); /* a recording has no single ops */
+        bench_end(&b);
+    }
+}
+
 static void test_the_third_run_records(void)
 {
     struct bench b;
@@ -569,6 +592,7 @@ int main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/run/schedule/waiting-for-each-kernel-changes-nothing", test_timing_changes_nothing);
+    g_test_add_func("/run/schedule/ops-are-timed-when-asked", test_ops_are_timed_when_asked);
     g_test_add_func("/run/schedule/a-listener-may-end-the-run", test_a_listener_may_end_the_run);
     g_test_add_func("/run/replay/the-third-run-records", test_the_third_run_records);
     g_test_add_func("/run/replay/each-split-has-its-recording", test_each_split_has_its_recording);

@@ -39,6 +39,7 @@ struct series {
     double weight_bytes;     /* read a second, at the median; tg only */
     double token_bytes;      /* of weights, read for one token; tg only */
     double staged_bytes;     /* copied between backends in one forward */
+    struct psc_op_time ops[PSC_OP_N]; /* of a run more, with a wait around each op (--ops) */
 };
 
 static double now(void)
@@ -187,8 +188,9 @@ static double token_bytes(const struct psc_model *model)
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
-static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32_t n, double *ret_tps,
-                                double *ret_staged, struct psc_error *reterr)
+/* Sets s->staged_bytes; times_ops: s->ops, too. */
+static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32_t n, bool times_ops, struct series *s, double *ret_tps,
+                                struct psc_error *reterr)
 {
     const struct cli_options *o = b->options;
     struct psc_run_result result = {0};
@@ -206,12 +208,15 @@ static enum psc_status run_once(const struct bench *b, uint32_t prompt_n, uint32
         return psc_fail_nomem(reterr);
     q.session.plan = psc_plan_defaults;
     q.session.replay = !o->run.has_replay || o->run.session.replay;
+    q.session.time_ops = times_ops;
     for (uint32_t i = 0; i < prompt_n; i++)
         prompt[i] = (int32_t)(psc_random_next(&state) % q.model->hyper.n_vocab);
     enum psc_status status = psc_run(apis, api_n, &q, &result, reterr);
     if (!status) {
         *ret_tps = n > 1 ? (n - 1) / result.decode_seconds : prompt_n / result.prefill_seconds;
-        *ret_staged = (double)result.counters.copied_bytes / n;
+        s->staged_bytes = (double)result.counters.copied_bytes / n;
+        for (unsigned op = 0; times_ops && op < PSC_OP_N; op++)
+            s->ops[op] = psc_session_op_time(result.session, (enum psc_op)op);
     }
     psc_run_result_release(&result);
     psc_free(prompt);
@@ -224,15 +229,18 @@ static enum psc_status measure(const struct bench *b, bool generates, uint32_t t
 {
     enum psc_status status = PSC_OK;
     uint32_t repeats = b->options->run.repeats < REPEATS_MAX ? b->options->run.repeats : REPEATS_MAX;
+    uint32_t prompt_n = generates ? 1 : tokens, n = generates ? tokens + 1 : 1;
+    double tps = 0;
     snprintf(s->name, sizeof s->name, "%s%" PRIu32, generates ? "tg" : "pp", tokens);
     for (uint32_t i = 0; !status && i <= repeats; i++) {
-        double tps = 0;
         if (isatty(STDERR_FILENO))
             fprintf(stderr, "\r\033[K%s: %" PRIu32 " of %" PRIu32, s->name, i, repeats);
-        status = run_once(b, generates ? 1 : tokens, generates ? tokens + 1 : 1, &tps, &s->staged_bytes, reterr);
+        status = run_once(b, prompt_n, n, false, s, &tps, reterr);
         if (!status && i)
             s->tps[s->n++] = tps;
     }
+    if (!status && b->options->run.ops)
+        status = run_once(b, prompt_n, n, true, s, &tps, reterr);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
     if (status)
@@ -263,6 +271,19 @@ static void series_json(struct psc_json *j, const struct bench *b, const struct 
             psc_json_put_f64(j, "share", s->weight_bytes / b->copy);
         if (b->read > 0)
             psc_json_put_f64(j, "read_share", s->weight_bytes / b->read);
+    }
+    if (b->options->run.ops) {
+        psc_json_key(j, "ops");
+        psc_json_object(j);
+        for (unsigned op = 0; op < PSC_OP_N; op++)
+            if (s->ops[op].launches) {
+                psc_json_key(j, psc_op_info((enum psc_op)op)->name);
+                psc_json_object(j);
+                psc_json_put_u64(j, "launches", s->ops[op].launches);
+                psc_json_put_f64(j, "seconds", (double)s->ops[op].ns / 1e9);
+                psc_json_end_object(j);
+            }
+        psc_json_end_object(j);
     }
     psc_json_end_object(j);
 }
@@ -309,6 +330,37 @@ static void add_rate(struct cli_table *table, const char *fmt, double v, double 
         cli_table_cell(table, NULL);
 }
 
+static int costliest(const void *a, const void *b)
+{
+    const struct psc_op_time *x = *(const struct psc_op_time *const *)a, *y = *(const struct psc_op_time *const *)b;
+    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : x < y ? -1 : x > y;
+}
+
+static void add_ops(struct psc_text *out, const struct series *s)
+{
+    const struct psc_op_time *order[PSC_OP_N];
+    struct cli_table table;
+    unsigned n = 0;
+    double sum = 0;
+    for (unsigned op = 0; op < PSC_OP_N; op++)
+        if (s->ops[op].launches) {
+            order[n++] = &s->ops[op];
+            sum += (double)s->ops[op].ns;
+        }
+    qsort(order, n, sizeof *order, costliest);
+    psc_text_addf(out, "%s, once more with a wait around each op:\n", s->name);
+    cli_table_init(&table, "op|launches|ms|us each|share", "lrrrr");
+    for (unsigned i = 0; i < n; i++) {
+        double ns = (double)order[i]->ns;
+        cli_table_cell(&table, psc_op_info((enum psc_op)(order[i] - s->ops))->name);
+        cli_table_number(&table, order[i]->launches);
+        add_cell(&table, "%.2f", ns / 1e6);
+        add_cell(&table, "%.1f", ns / 1e3 / (double)order[i]->launches);
+        add_rate(&table, "%.1f %%", 100 * ns, sum);
+    }
+    cli_table_end(&table, out);
+}
+
 static void add_people(struct psc_text *out, const struct bench *b, const struct series *s, unsigned n)
 {
     const struct psc_model *model = b->subject.model.model;
@@ -344,6 +396,8 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
         psc_text_add(out, "Shares of GB/s of weights: of the bytes a copy copies, of those it reads and writes, of those a loop reads.\n");
     if (n && s[0].staged_bytes > 0)
         psc_text_add(out, "Staged: bytes copied from backend to backend in one forward.\n");
+    for (unsigned i = 0; b->options->run.ops && i < n; i++)
+        add_ops(out, &s[i]);
 }
 
 /* ctx: the percent told last. */

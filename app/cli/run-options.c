@@ -48,6 +48,7 @@ static bool set_times(struct cli_options *o, const char *v) { return whole(v, 1,
 static bool set_refill(struct cli_options *o, const char *v) { (void)v; return o->run.refill = true; }
 static bool set_ignore(struct cli_options *o, const char *v) { (void)v; return o->run.ignore_stop = true; }
 static bool set_hashes(struct cli_options *o, const char *v) { (void)v; return o->run.hashes = true; }
+static bool set_ops(struct cli_options *o, const char *v) { (void)v; return o->run.ops = true; }
 static bool set_verify(struct cli_options *o, const char *v) { (void)v; return o->run.verify = true; }
 static bool set_trace(struct cli_options *o, const char *v) { o->run.trace = v; return *v; }
 static bool set_events(struct cli_options *o, const char *v) { o->run.events = v; return *v; }
@@ -252,6 +253,7 @@ const struct cli_option cli_run_option_table[] = {
     {"--hashes", NULL, RUN, set_hashes, NULL, "hash every value when it is written and when it is read"},
     {"--verify", NULL, RUN, set_verify, NULL, "run once more, clean: which node differs first, memory, kernel or replay?"},
     {"--threads", "T", RUN | BENCH, set_threads, "a number from 1 to 1024", "threads of the cpu; default all cores"},
+    {"--ops", NULL, BENCH, set_ops, NULL, "once more with a wait around each op: what each kind of op takes"},
     {"--portable", NULL, RUN | BENCH, set_portable, NULL, "no AVX2 and the like"},
     {"--device-memory", "BYTES", RUN | BENCH, set_device_memory, "a size such as 40MiB or 1048576",
      "how much memory cuda-shim has, which is no device; default as much as the host"},

@@ -14,7 +14,7 @@ struct cli_run { /* all strings are borrowed from argv */
     const char *fills[CLI_FILLS_MAX]; /* "x=1,2,3" */
     const char *turns[CLI_TURNS_MAX]; /* further prompts */
     uint32_t fill_n, turn_n;
-    bool chat, ignore_stop, refill, hashes, verify, has_n, has_capture, has_replay, has_kv_format;
+    bool chat, ignore_stop, ops, refill, hashes, verify, has_n, has_capture, has_replay, has_kv_format;
     uint32_t n, chunk, times, prompt_n, repeats, move_at;
     enum psc_choice fuse_qkv, fuse_ffn;
     enum psc_kv_format kv_format;

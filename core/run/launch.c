@@ -1,6 +1,9 @@
 #include "core/run/launch.h"
 
 #include "core/run/arena-memory.h"
+#include "core/run/schedule.h"
+
+#include <time.h>
 
 /* ---- where it lies --------------------------------------------------------------------------------------------- */
 
@@ -303,6 +306,30 @@ static enum psc_status give_pattern(struct psc_pool *pool, const struct psc_job 
     return pool->api->move(pool->backend, job->recycle, pool->pattern, job->recycle_bytes, reterr);
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Nothing else is on its way on that backend while the clock runs. */
+static enum psc_status launch_timed(struct psc_launch *l, struct psc_pool *pool, const struct psc_call *call, struct psc_error *reterr)
+{
+    struct psc_op_time *time = &l->s->op_times[call->op];
+    enum psc_status status = psc_schedule_wait(l->s, pool, reterr);
+    uint64_t begin = now_ns();
+    if (!status)
+        status = pool->api->launch(pool->backend, call, reterr);
+    if (!status)
+        status = psc_schedule_wait(l->s, pool, reterr);
+    if (status)
+        return status;
+    time->launches++;
+    time->ns += now_ns() - begin;
+    return PSC_OK;
+}
+
 static enum psc_status run_kernel(struct psc_launch *l, const struct psc_job *job, struct psc_error *reterr)
 {
     struct psc_pool *pool = &l->s->pools[job->pool];
@@ -312,7 +339,7 @@ static enum psc_status run_kernel(struct psc_launch *l, const struct psc_job *jo
         return status;
     if (job->kind == PSC_JOB_CALL) {
         l->s->counters.launches++;
-        return pool->api->launch(pool->backend, call, reterr);
+        return l->s->options.time_ops ? launch_timed(l, pool, call, reterr) : pool->api->launch(pool->backend, call, reterr);
     }
     return pool->api->move(pool->backend, call->out.at, job->move_from, call->out.bytes, reterr);
 }

@@ -12,7 +12,7 @@ static void drop(struct psc_pool *pool, struct psc_recorded *r)
 static bool can_capture(const struct psc_session *s, const struct psc_pool *pool, const struct psc_sink *sink)
 {
     bool probed = sink && (sink->before || sink->after || sink->split_end);
-    return s->options.replay && !s->capture_off && !probed && pool->api->capture_begin && pool->api->capture_end &&
+    return s->options.replay && !s->options.time_ops && !s->capture_off && !probed && pool->api->capture_begin && pool->api->capture_end &&
            pool->api->capture_abort && pool->api->replay;
 }
 

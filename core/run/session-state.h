@@ -30,6 +30,7 @@ struct psc_session {
     struct psc_mapped *current;    /* in the cache, at its front */
     struct psc_session_counters counters;
     struct psc_copy_counters copies; /* shown as part of the counters */
+    struct psc_op_time op_times[PSC_OP_N];
     uint64_t uid;                  /* of the newest graph */
     uint32_t step;                 /* executions so far */
     void *bounce;                  /* room for the largest transfer of any mapped graph */

@@ -352,6 +352,11 @@ void psc_session_figures(const struct psc_session *s, uint32_t backend, struct p
         ret->budget = s->options.has_budget ? s->options.budget : UINT64_MAX;
 }
 
+struct psc_op_time psc_session_op_time(const struct psc_session *s, enum psc_op op)
+{
+    return s->op_times[op];
+}
+
 void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret)
 {
     *ret = s->counters;

@@ -40,7 +40,8 @@ struct psc_session_options {
     enum psc_recycled recycled;
     bool snapshot;                       /* see psc_call.snapshot */
     bool sync_copies;                    /* blocking staged copies */
-    bool replay;                         /* capture and replay where the backend can */
+    bool replay;                         /* capture and replay where the backend can; not with time_ops */
+    bool time_ops;                       /* wait before and after each kernel, and add up what each op takes */
     unsigned call_faults;                /* enum psc_call_fault */
     uint64_t run_faults;                 /* enum psc_run_fault bits: defects of session and scheduler */
     bool has_budget;
@@ -124,6 +125,10 @@ struct psc_session_counters {
     uint64_t launches, skipped_dead, captures, replays, moves;
 };
 void psc_session_counters(const struct psc_session *s, struct psc_session_counters *ret);
+/* What all kernels of one op took so far, with options.time_ops: from when nothing was on its way on their backend to when they
+ * were done. Copies, fills and moves of rows are no kernels. */
+struct psc_op_time { uint64_t launches, ns; };
+struct psc_op_time psc_session_op_time(const struct psc_session *s, enum psc_op op);
 
 /* Places where values lie: the backends, and of a session on arenas behind them its execution arena, its I/O arena and
  * the memory that inputs borrow. */
