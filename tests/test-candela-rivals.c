@@ -1,24 +1,13 @@
 /* What the executor holds at each step, and the same expression under every generation and with the map the other way round. */
 #include "core/base/hash.h"
 #include "core/base/text.h"
-#include "core/candela/kept.h"
 #include "core/candela/script.h"
-#include "core/debug/candela-view.h"
-#include "tests/lazy-run.h"
+#include "tests/lazy-told.h"
 #include "tests/util.h"
 
 #include <string.h>
 
 #define B3_TEXT "t = transpose([[1, 2], [3, 4]]); s = t + 1; c = as_contiguous(t); r = c + s"
-
-struct told {
-    struct psc_lazy l;
-    struct psc_arena arena;
-    struct psc_candela_plan *plan;
-    struct psc_candela_kept *kept;
-    struct psc_candela_tale *tale;
-    uint32_t root;
-};
 
 static enum psc_status make_tale(struct told *t, struct psc_error *reterr)
 {
@@ -41,19 +30,6 @@ static void tell(struct told *t, const char *text, enum psc_generation generatio
     t->root = (uint32_t)t->l.n - 1;
     if (make_tale(t, &error))
         g_error("%s", error.text);
-}
-
-static void forget(struct told *t)
-{
-    psc_arena_release(&t->arena);
-    psc_lazy_release(&t->l);
-}
-
-static const struct psc_candela_view *at(struct told *t, int32_t position)
-{
-    struct psc_candela_view *v;
-    g_assert_cmpint(psc_candela_view_at(&t->arena, t->tale, position, &v, NULL), ==, PSC_OK);
-    return v;
 }
 
 /* ---- the executor --------------------------------------------------------------------------------------------------- */
@@ -81,38 +57,38 @@ static void test_live_by_hand(void)
     GString *s = g_string_new(NULL);
     /* v shows t; s overwrites v, whose parent goes too; r - s with the operand on the right */
     tell(&t, "t = a + b; v = view(t, 4); s = v * 2; r = a - s", PSC_GEN_HARDENED, 0);
-    g_assert_cmpstr(spell_live(at(&t, -1), s), ==, "");
-    const struct psc_candela_view *v = at(&t, 3);
+    g_assert_cmpstr(spell_live(told_at(&t, -1), s), ==, "");
+    const struct psc_candela_view *v = told_at(&t, 3);
     while (strcmp(v->name, "v"))
-        v = at(&t, v->position - 1);
+        v = told_at(&t, v->position - 1);
     g_assert_cmpstr(spell_live(v, s), ==, "a:1, b:1, t:2, v:2 new");
     g_assert_cmpstr(handle(v, "t")->bytes, ==, "slot 0");
     g_assert_cmpstr(handle(v, "v")->bytes, ==, "slot 0");
     g_assert_cmpstr(handle(v, "a")->bytes, ==, "the caller's");
     g_assert_cmpstr(handle(v, "t")->values, ==, "11 22 33 44");
     g_assert_cmpstr(handle(v, "t")->shape, ==, "4");
-    v = at(&t, v->position + 1);
+    v = told_at(&t, v->position + 1);
     g_assert_cmpstr(spell_live(v, s), ==, "a:1, b:1, t:0 taken, v:0 overwritten, s:1 new");
-    v = at(&t, v->position + 1);
+    v = told_at(&t, v->position + 1);
     g_assert_cmpstr(spell_live(v, s), ==, "a:1, b:1, s:0 overwritten, r:1 new");
     g_assert_cmpuint(handle(v, "s")->operand, ==, 1);
-    g_assert_cmpstr(spell_live(at(&t, 99), s), ==, "a:1, b:1, r:1");
-    forget(&t);
+    g_assert_cmpstr(spell_live(told_at(&t, 99), s), ==, "a:1, b:1, r:1");
+    told_forget(&t);
     tell(&t, "t = a + b; k = cache(t); r = k * 2", PSC_GEN_HARDENED, 0); /* the cache holds them, too */
-    g_assert_cmpuint(handle(at(&t, (int32_t)t.plan->n), "k")->holders, >=, 2);
-    forget(&t);
+    g_assert_cmpuint(handle(told_at(&t, (int32_t)t.plan->n), "k")->holders, >=, 2);
+    told_forget(&t);
     tell(&t, B3_TEXT, PSC_GEN_HARDENED, BIT(B3)); /* what cannot be carried out has no handles any more */
-    g_assert_null(at(&t, 1)->stopped);
-    g_assert_cmpuint(at(&t, 1)->live_n, ==, 2);
-    g_assert_nonnull(strstr(at(&t, 2)->stopped, "it needs c, which is made later"));
-    g_assert_cmpuint(at(&t, 2)->live_n, ==, 0);
-    g_assert_nonnull(at(&t, 5)->stopped);
-    forget(&t);
+    g_assert_null(told_at(&t, 1)->stopped);
+    g_assert_cmpuint(told_at(&t, 1)->live_n, ==, 2);
+    g_assert_nonnull(strstr(told_at(&t, 2)->stopped, "it needs c, which is made later"));
+    g_assert_cmpuint(told_at(&t, 2)->live_n, ==, 0);
+    g_assert_nonnull(told_at(&t, 5)->stopped);
+    told_forget(&t);
     tell(&t, "r = a - (b + 0)", PSC_GEN_HARDENED, BIT(B1)); /* a wrong value is told as wrong */
-    v = at(&t, (int32_t)t.plan->n);
+    v = told_at(&t, (int32_t)t.plan->n);
     g_assert_true(v->live[v->live_n - 1].wrong);
     g_assert_false(v->live[0].wrong);
-    forget(&t);
+    told_forget(&t);
     g_string_free(s, TRUE);
 }
 
@@ -135,7 +111,7 @@ static void count_holders(struct looking *o, const struct psc_candela_view *v, u
 static void after(void *ctx, const struct psc_candela_step *step, const struct psc_handle *inputs, const struct psc_handle *result)
 {
     struct looking *o = ctx;
-    const struct psc_candela_view *v = at(o->t, (int32_t)o->step++);
+    const struct psc_candela_view *v = told_at(o->t, (int32_t)o->step++);
     count_holders(o, v, step->id, result->store);
     for (uint32_t k = 0; k < step->input_n; k++) {
         const struct psc_candela_live_view *l = handle(v, o->t->l.nodes[step->inputs[k]].name);
@@ -176,7 +152,7 @@ static void test_live_random(void)
             psc_store_unref(result.store);
             kept++;
         }
-        forget(&t);
+        told_forget(&t);
     }
     g_assert_cmpuint(kept, >, 100);
     g_assert_cmpuint(o.seen, >, 2000);
@@ -192,13 +168,13 @@ static void test_live_long(void)
         g_string_append_printf(text, "; x%d = matmul(x%d, e)", i, i - 1);
     g_string_append(text, "; r = x2999 + keep");
     tell(&t, text->str, PSC_GEN_HARDENED, 0);
-    const struct psc_candela_view *v = at(&t, (int32_t)t.plan->n - 2);
+    const struct psc_candela_view *v = told_at(&t, (int32_t)t.plan->n - 2);
     g_assert_nonnull(handle(v, "e"));
     g_assert_nonnull(handle(v, "keep"));
     g_assert_cmpuint(v->live_n, <=, 6);
     g_assert_cmpuint(v->live_n, >=, 4);
     g_assert_cmpuint(v->live_most, >=, v->live_n);
-    forget(&t);
+    told_forget(&t);
     g_string_free(text, TRUE);
 }
 
@@ -217,31 +193,31 @@ static void test_frozen_and_global(void)
 {
     struct told t;
     tell(&t, B3_TEXT, PSC_GEN_HARDENED, 0);
-    const struct psc_candela_rival_view *r = rival(at(&t, 2), "global map");
+    const struct psc_candela_rival_view *r = rival(told_at(&t, 2), "global map");
     g_assert_true(r->wrong);
     g_assert_nonnull(strstr(r->result, "s cannot be carried out: it needs c, which is made later"));
     g_assert_cmpstr(r->words, ==, "hardened b3");
     g_assert_false(r->same);
     g_assert_cmpstr(r->why, ==, "It reads c, where the plan that is shown reads t.");
-    r = rival(at(&t, 2), "hardened");
+    r = rival(told_at(&t, 2), "hardened");
     g_assert_true(r->current && r->same && !r->wrong);
     g_assert_cmpstr(r->result, ==, "right");
-    forget(&t);
+    told_forget(&t);
     tell(&t, B3_TEXT, PSC_GEN_02, BIT(B3));
-    r = rival(at(&t, 2), "frozen inputs");
+    r = rival(told_at(&t, 2), "frozen inputs");
     g_assert_false(r->wrong);
     g_assert_cmpstr(r->words, ==, "0.2");
-    g_assert_true(rival(at(&t, 2), "0.2")->wrong);
-    g_assert_true(rival(at(&t, 2), "arena")->wrong); /* with the fault, as it is shown */
-    g_assert_cmpstr(rival(at(&t, 2), "arena")->words, ==, "arena b3");
-    forget(&t);
+    g_assert_true(rival(told_at(&t, 2), "0.2")->wrong);
+    g_assert_true(rival(told_at(&t, 2), "arena")->wrong); /* with the fault, as it is shown */
+    g_assert_cmpstr(rival(told_at(&t, 2), "arena")->words, ==, "arena b3");
+    told_forget(&t);
 }
 
 static void test_generations(void)
 {
     struct told t;
     tell(&t, "t = a + b; r = t * 2", PSC_GEN_HARDENED, 0);
-    const struct psc_candela_view *v = at(&t, 3);
+    const struct psc_candela_view *v = told_at(&t, 3);
     g_assert_cmpuint(v->rival_n, ==, 5);
     const struct psc_candela_rival_view *r = rival(v, "0.1");
     g_assert_cmpstr(r->strategy, ==, "allocate");
@@ -254,16 +230,16 @@ static void test_generations(void)
     g_assert_cmpuint(v->differ_n, ==, 1);
     g_assert_cmpint(v->differs[0].position, ==, 3);
     g_assert_cmpstr(v->differs[0].name, ==, "r");
-    g_assert_null(rival(at(&t, 4), "0.1")->strategy);
-    g_assert_null(rival(at(&t, -1), "0.1")->strategy);
-    forget(&t);
+    g_assert_null(rival(told_at(&t, 4), "0.1")->strategy);
+    g_assert_null(rival(told_at(&t, -1), "0.1")->strategy);
+    told_forget(&t);
     tell(&t, "t = transpose([[1, 2], [3, 4]]); c = cache(t); k = as_contiguous(c); r = k + 1", PSC_GEN_HARDENED, 0);
     unsigned none = 0;
     for (int32_t p = 0; p < (int32_t)t.plan->n; p++) /* what others do not plan at all */
         for (uint32_t i = 0; i < 5; i++)
-            none += !strcmp(at(&t, p)->rivals[i].strategy, "no step");
+            none += !strcmp(told_at(&t, p)->rivals[i].strategy, "no step");
     g_assert_cmpuint(none, >, 0);
-    forget(&t);
+    told_forget(&t);
 }
 
 /* Each rival is what planning with its words gives, step by step. */
@@ -281,7 +257,7 @@ static void test_rivals_random(void)
         if (psc_candela_plan(&t.arena, &t.l, t.root, &options, &t.plan, &error) || make_tale(&t, &error))
             g_error("%s", error.text);
         for (int32_t p = 0; p < (int32_t)t.plan->n; p++) {
-            const struct psc_candela_view *v = at(&t, p);
+            const struct psc_candela_view *v = told_at(&t, p);
             const struct psc_candela_step *shown = &t.plan->steps[p];
             bool listed = false, differs = false;
             for (uint32_t i = 0; i < v->rival_n; i++) {
@@ -314,7 +290,7 @@ static void test_rivals_random(void)
                 listed = listed || v->differs[i].position == p;
             g_assert_cmpint(listed, ==, differs);
         }
-        forget(&t);
+        told_forget(&t);
     }
     g_assert_cmpuint(same, >, 500);
     g_assert_cmpuint(other, >, 50);
@@ -328,9 +304,9 @@ static void test_large(void)
     for (unsigned i = 1; i <= PSC_RIVALS_NODES; i++)
         g_string_append_printf(text, "; x%u = noop(x%u)", i, i - 1);
     tell(&t, text->str, PSC_GEN_HARDENED, 0);
-    g_assert_cmpuint(at(&t, 1)->rival_n, ==, 0);
-    g_assert_cmpuint(at(&t, 1)->live_n, >, 0);
-    forget(&t);
+    g_assert_cmpuint(told_at(&t, 1)->rival_n, ==, 0);
+    g_assert_cmpuint(told_at(&t, 1)->live_n, >, 0);
+    told_forget(&t);
     g_string_free(text, TRUE);
 }
 

@@ -2,21 +2,11 @@
 #include "core/base/hash.h"
 #include "core/base/text.h"
 #include "core/candela/alias.h"
-#include "core/candela/kept.h"
 #include "core/candela/parse.h"
-#include "core/debug/candela-view.h"
-#include "tests/lazy-run.h"
+#include "tests/lazy-told.h"
 #include "tests/util.h"
 
 #include <string.h>
-
-struct told {
-    struct psc_lazy l;
-    struct psc_arena arena;
-    struct psc_candela_plan *plan;
-    struct psc_candela_kept *kept;
-    struct psc_candela_tale *tale;
-};
 
 static void keep(struct told *t, uint32_t root)
 {
@@ -32,19 +22,6 @@ static void tell(struct told *t, const char *text, enum psc_generation generatio
     memset(t, 0, sizeof *t);
     t->plan = plan_text(&t->l, &t->arena, text, &options);
     keep(t, (uint32_t)t->l.n - 1);
-}
-
-static void forget(struct told *t)
-{
-    psc_arena_release(&t->arena);
-    psc_lazy_release(&t->l);
-}
-
-static const struct psc_candela_view *at(struct told *t, int32_t position)
-{
-    struct psc_candela_view *v;
-    g_assert_cmpint(psc_candela_view_at(&t->arena, t->tale, position, &v, NULL), ==, PSC_OK);
-    return v;
 }
 
 /* "x y [z] | stack | k->t.. | no in place over a; allocate | 0:sum held" */
@@ -72,7 +49,7 @@ static char *spell_view(const struct psc_candela_view *v)
 
 static void expect(struct told *t, int32_t position, const char *text)
 {
-    char *got = spell_view(at(t, position));
+    char *got = spell_view(told_at(t, position));
     g_assert_cmpstr(got, ==, text);
     g_free(got);
 }
@@ -89,14 +66,14 @@ static void test_chain(void)
     expect(&t, 2, "a b sum | sum! x2 | | not in place over a; not in place over b; not take an idle slot; allocate; | 0:sum held");
     expect(&t, 3, "a b sum x2 | x2! | | in place over sum; | 0:x2 held");
     expect(&t, 4, "a b sum x2 | | | | 0:x2 held");
-    g_assert_cmpstr(at(&t, 2)->title, ==, "sum = a + b");
-    g_assert_cmpstr(at(&t, 2)->tries[0].why, ==, "a lies in no slot: the caller or a cache owns its bytes.");
-    g_assert_cmpstr(at(&t, 2)->tries[3].why, ==, "Nothing better was left: new slot 0 of 4 elements. It is needed until position 3 (x2).");
-    g_assert_cmpstr(at(&t, 3)->words, ==, "x2 = sum * 2: computed in place, over an operand that nobody needs any more.");
-    g_assert_cmpuint(at(&t, 0)->stack_most, ==, 4);
-    g_assert_cmpint(at(&t, 99)->position, ==, 4);
-    g_assert_cmpint(at(&t, -99)->position, ==, -1);
-    forget(&t);
+    g_assert_cmpstr(told_at(&t, 2)->title, ==, "sum = a + b");
+    g_assert_cmpstr(told_at(&t, 2)->tries[0].why, ==, "a lies in no slot: the caller or a cache owns its bytes.");
+    g_assert_cmpstr(told_at(&t, 2)->tries[3].why, ==, "Nothing better was left: new slot 0 of 4 elements. It is needed until position 3 (x2).");
+    g_assert_cmpstr(told_at(&t, 3)->words, ==, "x2 = sum * 2: computed in place, over an operand that nobody needs any more.");
+    g_assert_cmpuint(told_at(&t, 0)->stack_most, ==, 4);
+    g_assert_cmpint(told_at(&t, 99)->position, ==, 4);
+    g_assert_cmpint(told_at(&t, -99)->position, ==, -1);
+    told_forget(&t);
 }
 
 /* At k the arrow of n swings from t to k, and t gets one. */
@@ -108,7 +85,7 @@ static void test_takeover(void)
     expect(&t, 1, "edge0 t | t! n k? r | | show the bytes of edge0; |");
     expect(&t, 2, "edge0 t n k | k! r | n->k from t t->k itself | not show the bytes of t; not take an idle slot; allocate; | 0:k held");
     expect(&t, 3, "edge0 t n k r | r! | n->k t->k | not in place over k, on the left; not in place over k, on the right; not take an idle slot; allocate; | 0:k held 1:r held");
-    forget(&t);
+    told_forget(&t);
 }
 
 /* u was planned with t; what comes after k reads k. One entry swings, the other one is new. */
@@ -118,13 +95,13 @@ static void test_swing(void)
     tell(&t, "t = transpose([[1, 2], [3, 4]]); n = noop(t); k = as_contiguous(n); u = n + 1; r = u + k", PSC_GEN_HARDENED, 0);
     expect(&t, 1, "edge0 t | t! n k u? r | | show the bytes of edge0; |");
     expect(&t, 2, "edge0 t n k | k! u? r | n->k from t t->k itself | not show the bytes of t; not take an idle slot; allocate; | 0:k held");
-    g_assert_cmpstr(at(&t, 2)->arrows[0].promise, ==, "packed");
-    g_assert_true(g_str_has_suffix(at(&t, 2)->words, "n gets no step of its own: t stands for it (same values). From here on k "
+    g_assert_cmpstr(told_at(&t, 2)->arrows[0].promise, ==, "packed");
+    g_assert_true(g_str_has_suffix(told_at(&t, 2)->words, "n gets no step of its own: t stands for it (same values). From here on k "
                                    "stands for t (packed): who asks for t gets k."));
-    g_assert_true(at(&t, 2)->arrows[0].fresh);
-    g_assert_false(at(&t, 3)->arrows[0].fresh);
-    g_assert_nonnull(strstr(at(&t, 3)->words, "It reads k where n is written"));
-    forget(&t);
+    g_assert_true(told_at(&t, 2)->arrows[0].fresh);
+    g_assert_false(told_at(&t, 3)->arrows[0].fresh);
+    g_assert_nonnull(strstr(told_at(&t, 3)->words, "It reads k where n is written"));
+    told_forget(&t);
 }
 
 /* The unused slot waits between its owners and is gone after the last one. */
@@ -136,9 +113,9 @@ static void test_slots(void)
     expect(&t, 3, "e p q r | r! s | | not in place; take an idle slot; | 0:r held 1:q held");
     expect(&t, 4, "e p q r s | s! | | not in place; take an idle slot; | 0:r held 1:s held");
     expect(&t, 5, "e p q r s | | | | 0:r gone 1:s held");
-    g_assert_cmpstr(at(&t, 3)->tries[1].why, ==, "Slot 0 of 4 elements is idle, p was read for the last time: the first such "
+    g_assert_cmpstr(told_at(&t, 3)->tries[1].why, ==, "Slot 0 of 4 elements is idle, p was read for the last time: the first such "
                     "slot is taken. It is needed until position 4 (s).");
-    forget(&t);
+    told_forget(&t);
 }
 
 /* Every refusal of an operand is told, in one line. */
@@ -158,7 +135,7 @@ static void test_refusals(void)
         unsigned found = 0;
         tell(&t, rows[i].text, rows[i].generation, 0);
         for (int32_t p = 0; p < (int32_t)t.plan->n; p++) {
-            const struct psc_candela_view *v = at(&t, p);
+            const struct psc_candela_view *v = told_at(&t, p);
             for (uint32_t k = 0; k < v->try_n; k++)
                 found += g_str_has_prefix(v->name, rows[i].step) && !v->tries[k].taken &&
                          g_str_has_prefix(v->tries[k].strategy, rows[i].strategy) && strstr(v->tries[k].why, rows[i].why);
@@ -166,7 +143,7 @@ static void test_refusals(void)
         }
         if (!found)
             g_error("%s: no refusal with '%s'", rows[i].text, rows[i].why);
-        forget(&t);
+        told_forget(&t);
     }
 }
 
@@ -175,12 +152,12 @@ static void test_two_hops(void)
 {
     struct told t;
     tell(&t, "x = [1, 2]; c = cache(x); d = cache(x); k = as_contiguous(d); r = (k + 1) + (c * 1)", PSC_GEN_HARDENED, BIT(CL1));
-    const struct psc_candela_view *v = at(&t, 99);
+    const struct psc_candela_view *v = told_at(&t, 99);
     unsigned broken = 0;
     for (uint32_t i = 0; i < v->arrow_n; i++)
         broken += v->arrows[i].two_hops;
     g_assert_cmpuint(broken, >, 0);
-    forget(&t);
+    told_forget(&t);
 }
 
 /* ---- random expressions against the planner's own parts ------------------------------------------------------------ */
@@ -262,7 +239,7 @@ static void check_stack(struct told *t, const struct psc_candela_view *v, uint32
 
 static void check_position(struct told *t, int32_t position, uint32_t root, const uint32_t *order, uint32_t n)
 {
-    const struct psc_candela_view *v = at(t, position), *again = at(t, position);
+    const struct psc_candela_view *v = told_at(t, position), *again = told_at(t, position);
     uint32_t yield[64];
     char *a = spell_view(v), *b = spell_view(again);
     g_assert_cmpstr(a, ==, b);
@@ -314,7 +291,7 @@ static void test_random(void)
         for (int32_t p = (int32_t)t.plan->n; p >= -1; p--, positions++)
             check_position(&t, p, root, order, n);
         aliases += t.plan->alias_n;
-        forget(&t);
+        told_forget(&t);
     }
     g_assert_cmpuint(positions, >, 2000);
     g_assert_cmpuint(aliases, >, 300);
@@ -334,7 +311,7 @@ static void test_long(void)
     if (psc_candela_plan(&t.arena, &t.l, x, &(struct psc_candela_options){0}, &t.plan, &error))
         g_error("%s", error.text);
     keep(&t, x);
-    const struct psc_candela_view *v = at(&t, 500);
+    const struct psc_candela_view *v = told_at(&t, 500);
     g_assert_cmpuint(v->order_n, ==, PSC_CANDELA_VIEW_MAX);
     g_assert_cmpuint(v->order_before + v->order_n + v->order_after, ==, 3001);
     g_assert_cmpstr(v->order[v->order_at - 1].name, ==, v->name);
@@ -342,7 +319,7 @@ static void test_long(void)
     g_assert_cmpuint(v->stack_all, >, 1000);
     g_assert_cmpuint(v->arrow_n, ==, PSC_CANDELA_VIEW_MAX);
     g_assert_cmpuint(v->arrow_all, >, 900);
-    forget(&t);
+    told_forget(&t);
 }
 
 static enum psc_status everything(void *data G_GNUC_UNUSED)
@@ -362,7 +339,7 @@ static enum psc_status everything(void *data G_GNUC_UNUSED)
         status = psc_candela_tale_new(&t.arena, t.kept, &t.tale, &error);
     for (int32_t p = -1; !status && p <= (int32_t)t.plan->n; p++)
         status = psc_candela_view_at(&t.arena, t.tale, p, &v, &error);
-    forget(&t);
+    told_forget(&t);
     return status;
 }
 
