@@ -1,17 +1,15 @@
 #include "core/debug/analysis.h"
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/debug/verdict.h"
 #include "core/plan/choice.h"
 
 #include <string.h>
-#include <time.h>
 
 static double now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return (double)psc_clock_ns() / 1e6;
 }
 
 /* "Planned here: pool, upstream, class, lowest slot, lives in topological order, faults l1 h2" */

@@ -1,9 +1,8 @@
 #include "core/run/launch.h"
 
+#include "core/base/clock.h"
 #include "core/run/arena-memory.h"
 #include "core/run/schedule.h"
-
-#include <time.h>
 
 /* ---- where it lies --------------------------------------------------------------------------------------------- */
 
@@ -306,19 +305,12 @@ static enum psc_status give_pattern(struct psc_pool *pool, const struct psc_job 
     return pool->api->move(pool->backend, job->recycle, pool->pattern, job->recycle_bytes, reterr);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Nothing else is on its way on that backend while the clock runs. */
 static enum psc_status launch_timed(struct psc_launch *l, struct psc_pool *pool, const struct psc_call *call, struct psc_error *reterr)
 {
     struct psc_op_time *time = &l->s->op_times[call->op];
     enum psc_status status = psc_schedule_wait(l->s, pool, reterr);
-    uint64_t begin = now_ns();
+    uint64_t begin = psc_clock_ns();
     if (!status)
         status = pool->api->launch(pool->backend, call, reterr);
     if (!status)
@@ -326,7 +318,7 @@ static enum psc_status launch_timed(struct psc_launch *l, struct psc_pool *pool,
     if (status)
         return status;
     time->launches++;
-    time->ns += now_ns() - begin;
+    time->ns += psc_clock_ns() - begin;
     return PSC_OK;
 }
 

@@ -1,16 +1,14 @@
 #include "core/run/run-private.h"
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 double psc_run_clock(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return (double)psc_clock_ns() * 1e-9;
 }
 
 /* ---- the sink between session and recorder ------------------------------------------------------------------- */
