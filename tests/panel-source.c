@@ -20,7 +20,7 @@ struct psc_candela_tale *panel_tale(struct psc_arena *arena, const char *text)
     if (psc_lazy_parse(&l, text, strlen(text), &root, &error) ||
         psc_candela_plan(arena, &l, root, &(struct psc_candela_options){0}, &plan, &error) ||
         psc_candela_keep(arena, &l, root, plan, false, &kept, &error) ||
-        psc_candela_verify(arena, &l, root, plan, &kept->verdict, &error) ||
+        psc_candela_verify(arena, &l, root, plan, false, &kept->verdict, &error) ||
         psc_candela_keep_rivals(arena, &l, kept, &error) || psc_candela_tale_new(arena, kept, &tale, &error))
         g_error("%s", error.text);
     psc_lazy_release(&l);

@@ -182,7 +182,7 @@ static void test_typed(void)
             psc_lazy_init(&l);
             if (psc_lazy_parse_as(&l, &options, pairs[i][0], strlen(pairs[i][0]), &root, &error) ||
                 psc_candela_plan(&arena, &l, root, &options, &plan, &error) ||
-                psc_candela_verify(&arena, &l, root, plan, &verdict, &error))
+                psc_candela_verify(&arena, &l, root, plan, false, &verdict, &error))
                 g_error("%s: %s", pairs[i][0], error.text);
             g_assert_true(verdict.executed);
             for (uint32_t k = 0; k < verdict.n; k++)
@@ -210,7 +210,7 @@ static void test_typed_faults(void)
         psc_lazy_init(&l); /* only what is baked is planned with it */
         g_assert_cmpint(psc_lazy_parse_as(&l, &broken, cases[i].text, strlen(cases[i].text), &root, NULL), ==, PSC_OK);
         g_assert_cmpint(psc_candela_plan(&arena, &l, root, &clean, &plan, NULL), ==, PSC_OK);
-        g_assert_cmpint(psc_candela_verify(&arena, &l, root, plan, &verdict, NULL), ==, PSC_OK);
+        g_assert_cmpint(psc_candela_verify(&arena, &l, root, plan, false, &verdict, NULL), ==, PSC_OK);
         g_assert_cmpuint(verdict.n, ==, 1);
         g_assert_cmpint(verdict.wrongs[0].what, ==, cases[i].what);
         g_assert_cmpint(verdict.wrongs[0].mishap, ==, cases[i].mishap);
@@ -323,7 +323,7 @@ static enum psc_status type_and_run(void *data G_GNUC_UNUSED)
     if (!status)
         status = psc_candela_plan(&arena, &l, root, &(struct psc_candela_options){0}, &plan, NULL);
     if (!status)
-        status = psc_candela_verify(&arena, &l, root, plan, &verdict, NULL);
+        status = psc_candela_verify(&arena, &l, root, plan, false, &verdict, NULL);
     if (!status)
         g_assert_cmpuint(verdict.n, ==, 0);
     psc_arena_release(&arena);

@@ -13,7 +13,7 @@ static enum psc_status make_tale(struct told *t, struct psc_error *reterr)
 {
     enum psc_status status = psc_candela_keep(&t->arena, &t->l, t->root, t->plan, false, &t->kept, reterr);
     if (!status)
-        status = psc_candela_verify(&t->arena, &t->l, t->root, t->plan, &t->kept->verdict, reterr);
+        status = psc_candela_verify(&t->arena, &t->l, t->root, t->plan, false, &t->kept->verdict, reterr);
     if (!status)
         status = psc_candela_keep_rivals(&t->arena, &t->l, t->kept, reterr);
     if (!status)

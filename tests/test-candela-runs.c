@@ -1,5 +1,6 @@
 /* candela's planner: caches, identity, skeletons, random expressions against direct evaluation, out of memory. */
 #include "core/base/hash.h"
+#include "core/candela/levels.h"
 #include "core/candela/parse.h"
 #include "core/candela/skeleton.h"
 #include "tests/lazy-run.h"
@@ -264,6 +265,118 @@ static void test_random(void)
     g_assert_cmpuint(failed, <, 1500); /* arena has the latent defects */
 }
 
+/* ---- in another order ----------------------------------------------------------------------------------------- */
+
+static bool among(const uint32_t *list, uint32_t n, const bool *done)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!done[list[k]])
+            return false;
+    return true;
+}
+
+/* Any order in which each step stands behind what it needs and waits for. */
+static uint32_t *any_order(const struct psc_candela_plan *plan, uint64_t *state)
+{
+    uint32_t *order = g_new(uint32_t, plan->n + 1), *ready = g_new(uint32_t, plan->n + 1);
+    bool *done = g_new0(bool, plan->n + 1);
+    for (uint32_t turn = 0; turn < plan->n; turn++) {
+        uint32_t n = 0;
+        for (uint32_t p = 0; p < plan->n; p++) {
+            const struct psc_candela_step *s = &plan->steps[p];
+            if (!done[p] && among(s->needs, s->needs_n, done) && among(s->after, s->after_n, done))
+                ready[n++] = p;
+        }
+        g_assert_cmpuint(n, >, 0);
+        order[turn] = ready[psc_random_next(state) % n];
+        done[order[turn]] = true;
+    }
+    g_free(ready);
+    g_free(done);
+    return order;
+}
+
+static enum psc_status run_in(const struct psc_candela_plan *plan, const uint32_t *order, float *got, uint64_t *ret_n, struct psc_error *error)
+{
+    struct psc_handle result;
+    enum psc_status status = psc_candela_execute(plan, &(struct psc_candela_run){.order = order, .dry = true}, &result, NULL, error);
+    if (status)
+        return status;
+    *ret_n = psc_layout_len(&result.layout);
+    g_assert_cmpuint(*ret_n, <=, 64);
+    psc_handle_read(&result, got);
+    psc_store_unref(result.store);
+    return PSC_OK;
+}
+
+/* By level, and in any order that its dependencies allow, a plan that can be carried out gives the same bits. */
+static void test_other_orders(void)
+{
+    unsigned moved = 0, run = 0;
+    g_test_message("seed %" G_GUINT64_FORMAT, test_seed());
+    for (uint64_t round = 0; round < 2000; round++) {
+        struct psc_lazy l;
+        struct psc_arena arena = {0};
+        struct psc_error error = {0};
+        uint64_t state = test_seed() * 1000003 + round, n = 0, again_n = 0;
+        struct psc_candela_plan *plan;
+        const uint32_t *by_level;
+        float listed[64], again[64];
+        psc_lazy_init(&l);
+        l.fuse = round % 2;
+        uint32_t root = lazy_random(&l, &state);
+        struct psc_candela_options options = {.generation = (enum psc_generation)(round / 2 % PSC_GEN_N), .align = 1};
+        g_assert_cmpint(psc_candela_plan(&arena, &l, root, &options, &plan, &error), ==, PSC_OK);
+        g_assert_cmpint(psc_candela_by_level(&arena, plan, &by_level, NULL), ==, PSC_OK);
+        bool fine = !run_in(plan, NULL, listed, &n, &error);
+        g_assert_true(fine || options.generation != PSC_GEN_HARDENED); /* the others have latent defects */
+        for (int k = 0; fine && k < 4; k++) {
+            uint32_t *any = k ? any_order(plan, &state) : NULL;
+            const uint32_t *order = k ? any : by_level;
+            if (run_in(plan, order, again, &again_n, &error))
+                g_error("round %" G_GUINT64_FORMAT ", order %d: %s", round, k, error.text);
+            g_assert_cmpmem(again, again_n * sizeof *again, listed, n * sizeof *listed);
+            for (uint32_t t = 0; t < plan->n; t++)
+                moved += order[t] != t;
+            g_free(any);
+            run++;
+        }
+        psc_arena_release(&arena);
+        psc_lazy_release(&l);
+    }
+    g_assert_cmpuint(run, >, 4000);
+    g_assert_cmpuint(moved, >, 3000);
+}
+
+/* What a list names goes when all that were listed before it and read it have run: `t` is read on levels 2 and 3, and the step
+ * that lists it runs first. */
+static void test_given_back_by_level(void)
+{
+    struct psc_lazy l;
+    struct psc_arena arena = {0};
+    const uint32_t *order;
+    float got[64];
+    uint64_t n = 0;
+    struct psc_candela_plan *plan = plan_text(&l, &arena, "t=matmul([[1,2],[3,4]],[[1,0],[0,1]]); u=matmul(t,t); v=matmul(u,t); w=sum(t); r=w+sum(v)",
+                                              &(struct psc_candela_options){0});
+    uint32_t lists = PSC_NONE, reads_later = 0;
+    g_assert_cmpint(psc_candela_by_level(&arena, plan, &order, NULL), ==, PSC_OK);
+    for (uint32_t p = 0; p < plan->n; p++)
+        for (uint32_t k = 0; k < plan->steps[p].dealloc_n; k++)
+            if (!strcmp(plan->names[plan->steps[p].dealloc[k]], "t"))
+                lists = p;
+    g_assert_cmpuint(lists, !=, PSC_NONE);
+    for (uint32_t p = 0; p < lists; p++)
+        for (uint32_t k = 0; k < plan->steps[p].input_n; k++)
+            reads_later += !strcmp(plan->names[plan->steps[p].inputs[k]], "t") && plan->steps[p].level > plan->steps[lists].level;
+    g_assert_cmpuint(reads_later, >, 0);
+    g_assert_cmpuint(psc_candela_level_n(plan), ==, 6);
+    g_assert_cmpint(run_in(plan, order, got, &n, NULL), ==, PSC_OK);
+    g_assert_cmpfloat(got[0], ==, 37 + 54 + 81 + 118 + 10);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
 /* ---- out of memory ------------------------------------------------------------------------------------------- */
 
 static enum psc_status everything(void *data)
@@ -276,11 +389,14 @@ static enum psc_status everything(void *data)
     const char *text = data;
     struct psc_candela_options options = {.generation = *text == '#' ? PSC_GEN_ARENA : PSC_GEN_HARDENED};
     psc_lazy_init(&l);
+    const uint32_t *order = NULL;
     enum psc_status status = psc_lazy_parse(&l, text, strlen(text), &root, NULL);
     if (!status)
         status = psc_candela_plan(&arena, &l, root, &options, &plan, NULL);
+    if (!status && *text == '#')
+        status = psc_candela_by_level(&arena, plan, &order, NULL);
     if (!status)
-        status = psc_candela_execute(plan, &(struct psc_candela_run){0}, &result, NULL, NULL);
+        status = psc_candela_execute(plan, &(struct psc_candela_run){.order = order}, &result, NULL, NULL);
     if (!status)
         psc_store_unref(result.store);
     psc_arena_release(&arena);
@@ -306,6 +422,8 @@ int main(int argc, char **argv)
     g_test_add_func("/candela-runs/memory/frees-on-other-steps-count", test_report);
     g_test_add_func("/candela-runs/skeleton/runs-again-and-inside-another", test_skeleton);
     g_test_add_func("/candela-runs/random/as-computed-directly", test_random);
+    g_test_add_func("/candela-runs/order/other-orders-give-the-same-bits", test_other_orders);
+    g_test_add_func("/candela-runs/order/given-back-after-all-that-read-it", test_given_back_by_level);
     g_test_add_func("/candela-runs/oom/every-allocation-may-fail", test_oom);
     return g_test_run();
 }

@@ -82,6 +82,34 @@ def a_file_opens_as_a_document():
 
 
 @test
+def steps_of_a_level_run_beside_each_other_wherever_a_plan_is_listed_or_run():
+    text = 't = a + b; v = matmul(view(t, 2, 2), view(t * 2, 2, 2)); w = t - 3; r = sum(v) + sum(w)'
+    listed, by_level = (run('run', '--expr', text, '--json', *words) for words in ([], ['--level']))
+    equal((by_level.status, by_level.json), (0, listed.json))
+    plan = good('plan', '--expr', text, '--level', '--json').json
+    equal(plan['executor'], 'level')
+    equal(good('plan', '--expr', text, '--json').json['executor'], 'serial')
+    lines = good('plan', '--expr', text, '--level').out.split('beside each other:\n')[1].split('\n\n')[0].split('\n')
+    told = {name: level for level, line in enumerate(lines) for name in line.split(': ')[1].split(', ')}
+    equal(told, {s['name']: s['level'] for s in plan['steps']})
+    check(len(lines) < len(plan['steps']), lines)
+    words = 'carried out so as well: every step gives what it gives one by one'
+    for command in ('info', 'check'):
+        check(words in good(command, '--expr', text, '--level').out, command)
+        check(words not in good(command, '--expr', text).out, command)
+    for command in ('compare', 'diff', 'export', 'render'):
+        more = {'compare': ['--planners', 'candela+arena'], 'diff': ['--from', 'hardened', '--to', 'hardened'],
+                'export': ['-o', '-', '--format', 'plan'], 'render': ['-o', os.path.join(os.path.dirname(save({})), 'x.svg')]}[command]
+        equal(good(command, '--expr', text, '--level', *more).status, 0)
+    equal(run('run', lazy_file('# lazy level\n' + PACKER), '--json').json['values'], [3.0, 7.0, 5.0, 9.0])
+    answer = run('run', '--expr', PACKER, '--level', '--fault', 'b3')
+    equal(answer.status, 2)
+    answer = run('plan', sample('qwen2.5-0.5b-metal.json'), '--planner', 'candela', '--level')
+    equal(answer.status, 2)
+    check("'level' is for expressions" in answer.err, answer.err)
+
+
+@test
 def an_expression_is_told_about_and_exported():
     told = good('info', '--expr', PACKER, '--generation', '0.2').out
     check(told.startswith('expression\nFormat    lazy\n') and 'generation 0.2' in told, told)

@@ -27,6 +27,8 @@ static const char *note(struct psc_arena *arena, const struct psc_candela_kept *
         }
     psc_text_addf(&text, ": %u step%s, leaves counted, in %u slot%s%s", plan->n, plan->n == 1 ? "" : "s", plan->slot_n, plan->slot_n == 1 ? "" : "s",
                   kept->levels ? ", those of one level beside each other" : "");
+    if (kept->verdict.by_level)
+        psc_text_add(&text, "; carried out so as well: every step gives what it gives one by one");
     if (!kept->verdict.executed)
         psc_text_add(&text, "; not carried out to compare values: it would take too long");
     return psc_text_keep(&text, arena);
@@ -50,7 +52,7 @@ enum psc_status psc_lazy_file_load(struct psc_doc *doc, const char *words, const
     if (!status)
         status = psc_candela_keep(&doc->arena, &script.lazy, script.root, plan, script.levels, &kept, reterr);
     if (!status)
-        status = psc_candela_verify(&doc->arena, &script.lazy, script.root, plan, &kept->verdict, reterr);
+        status = psc_candela_verify(&doc->arena, &script.lazy, script.root, plan, script.levels, &kept->verdict, reterr);
     if (!status)
         status = psc_candela_keep_rivals(&doc->arena, &script.lazy, kept, reterr);
     if (!status && !(phase->note = note(&doc->arena, kept)))

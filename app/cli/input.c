@@ -174,7 +174,7 @@ enum psc_status cli_words_fit(struct cli_options *o, struct psc_error *reterr)
     if (!cli_lazy_is(o))
         return graph_takes_words(o, reterr);
     if (o->command != CLI_COMPARE && (o->replan || o->plan_file || o->model_option)) /* it asks other planners, too */
-        return psc_fail(reterr, PSC_ERR_USAGE, "an expression is planned as candela plans: it takes --generation and --fault, no "
+        return psc_fail(reterr, PSC_ERR_USAGE, "an expression is planned as candela plans: it takes --generation, --fault and --level, no "
                         "other option of planners or models");
     return PSC_OK;
 }

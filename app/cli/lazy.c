@@ -4,6 +4,7 @@
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 #include "core/candela/exec.h"
+#include "core/candela/levels.h"
 #include "core/candela/planner.h"
 #include "core/candela/script.h"
 #include "core/candela/skeleton.h"
@@ -23,6 +24,7 @@ struct planned {
     struct psc_lazy_script script;
     struct psc_arena arena;
     struct psc_candela_plan *plan;
+    const uint32_t *order; /* in which its steps run, level by level; NULL: as they are listed */
 };
 
 static const char *words_of(const struct cli_options *o)
@@ -75,6 +77,8 @@ static enum psc_status plan_it(const struct cli_options *o, struct planned *p, s
     status = psc_lazy_script_read(&p->script, words_of(o), p->source.s, p->source.n, reterr);
     if (!status)
         status = psc_candela_plan(&p->arena, &p->script.lazy, p->script.root, &p->script.options, &p->plan, reterr);
+    if (!status && p->script.levels)
+        status = psc_candela_by_level(&p->arena, p->plan, &p->order, reterr);
     return status;
 }
 
@@ -180,6 +184,24 @@ static void add_aliases(struct psc_text *out, const struct planned *p)
     }
 }
 
+/* Which steps run beside each other. */
+static void add_levels(struct psc_text *out, const struct planned *p, const uint32_t *order)
+{
+    uint32_t from = 0, to;
+    psc_text_add(out, "\nRun level by level, the steps of a level beside each other:\n");
+    for (; from < p->plan->n; from = to) {
+        uint32_t level = p->plan->steps[order[from]].level;
+        psc_text_addf(out, "  level %" PRIu32 ":", level);
+        for (to = from; to < p->plan->n && p->plan->steps[order[to]].level == level;)
+            to++;
+        for (uint32_t k = to; k-- > from;) { /* of a level the last listed stands first */
+            psc_text_add(out, k + 1 < to ? ", " : " ");
+            cli_add_safe(out, p->plan->steps[order[k]].name);
+        }
+        psc_text_add(out, "\n");
+    }
+}
+
 static void add_people(struct psc_text *out, const struct planned *p, const struct psc_candela_memory *m)
 {
     struct psc_text text = {0};
@@ -211,6 +233,8 @@ static void add_people(struct psc_text *out, const struct planned *p, const stru
     if (p->plan->alias_n)
         psc_text_add(out, "\nWho stands for whom:\n");
     add_aliases(out, p);
+    if (p->order)
+        add_levels(out, p, p->order);
     psc_text_add(out, "\nThe result is ");
     cli_add_safe(out, name_of(p, p->plan->root));
     psc_text_add(out, ".\n");
@@ -230,6 +254,7 @@ static void plan_json(struct psc_json *j, const struct planned *p, const struct 
 {
     psc_json_object(j);
     psc_json_put_string(j, "generation", psc_generation_name(p->plan->options.generation));
+    psc_json_put_string(j, "executor", p->order ? "level" : "serial");
     psc_json_put_u64(j, "root", p->plan->root);
     psc_json_put_u64(j, "allocations", m->allocations);
     psc_json_put_u64(j, "bytes", 4 * m->total);
@@ -269,12 +294,12 @@ enum cli_exit cli_lazy_plan(const struct cli_options *o)
     struct psc_candela_memory memory;
     struct psc_error error = {0};
     struct psc_text out = {0};
-    static const char *const takes[] = {"--expr", "--generation", "--fault", "--json", "--nodes", "--log", "--max-peak",
+    static const char *const takes[] = {"--expr", "--generation", "--fault", "--level", "--json", "--nodes", "--log", "--max-peak",
                                         "--max-buffers", NULL}; /* all steps are listed, with their reasons */
     const char *odd = cli_given(o, takes, true);
     if (odd) {
-        (void)psc_fail(&error, PSC_ERR_USAGE, "an expression is planned as candela plans: plan takes --generation, --fault, --max-peak, "
-                       "--max-buffers and --json, not %s", odd);
+        (void)psc_fail(&error, PSC_ERR_USAGE, "an expression is planned as candela plans: plan takes --generation, --fault, --level, "
+                       "--max-peak, --max-buffers and --json, not %s", odd);
         return cli_complain(NULL, &error);
     }
     enum psc_status status = plan_it(o, &p, &error);
@@ -364,14 +389,14 @@ enum cli_exit cli_lazy_run(const struct cli_options *o)
     static const char *const takes[] = {"--expr", "--generation", "--fault", "--level", "--json", NULL};
     const char *odd = cli_given(o, takes, true);
     if (odd) {
-        (void)psc_fail(&error, PSC_ERR_USAGE, "an expression has its values in it: run takes --generation, --fault and --json, not %s", odd);
+        (void)psc_fail(&error, PSC_ERR_USAGE, "an expression has its values in it: run takes --generation, --fault, --level and --json, not %s", odd);
         return cli_complain(NULL, &error);
     }
     enum psc_status status = plan_it(o, &p, &error);
     if (!status)
         status = psc_candela_stand_ins(&p.script.lazy, p.plan, &inputs, &error);
     if (!status)
-        status = psc_candela_execute(p.plan, &(struct psc_candela_run){.externals = inputs, .external_n = p.plan->external_n},
+        status = psc_candela_execute(p.plan, &(struct psc_candela_run){.externals = inputs, .external_n = p.plan->external_n, .order = p.order},
                                      &result, NULL, &error);
     bool ran = !status;
     if (ran) {

@@ -407,7 +407,7 @@ static const struct cli_option table[] = {
      "instead of FILE: a lazy expression, '(a + b) * 2'"},
     {"--generation", "NAME", IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_EXPORT) | IN(CLI_RENDER) | IN(CLI_RUN), set_generation,
      "hardened, 0.1, 0.2 or arena", "of an expression: hardened, 0.1, 0.2 or arena; default hardened"},
-    {"--level", NULL, IN(CLI_CHECK) | IN(CLI_EXPORT) | IN(CLI_RENDER), set_level, NULL,
+    {"--level", NULL, IN(CLI_INFO) | IN(CLI_PLAN) | IN(CLI_CHECK) | IN(CLI_EXPORT) | IN(CLI_RENDER) | IN(CLI_RUN) | COMPARING, set_level, NULL,
      "of an expression: steps of one level run beside each other"},
     {"--help", NULL, EVERY, set_help, NULL, "this text"},
 };

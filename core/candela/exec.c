@@ -6,15 +6,20 @@
 
 #include <string.h>
 
+struct due { /* an id that goes after a turn of the given order */
+    uint32_t id, next;
+};
 struct executing {
     const struct psc_candela_plan *plan;
     const struct psc_candela_run *how;
     struct psc_handle *live; /* [id_n] */
     struct psc_handle *inputs; /* of the present step; borrowed from live */
     struct psc_store *arena;
+    uint32_t *due_at;  /* [n]: of each turn, an index into dues, PSC_NONE; with an order only */
+    struct due *dues;
     struct psc_candela_failure *failure;
     struct psc_error *reterr;
-    uint32_t at;
+    uint32_t turn, at; /* at: position of the step whose turn it is */
 };
 
 static enum psc_status mishap(struct executing *x, enum psc_mishap what, uint32_t id, const char *sentence)
@@ -174,9 +179,47 @@ static enum psc_status run_step(struct executing *x)
     }
     if (watch && watch->after)
         watch->after(watch->ctx, step, x->inputs, &x->live[step->id]);
-    for (uint32_t k = 0; k < step->dealloc_n; k++)
+    if (x->dues)
+        for (uint32_t d = x->due_at[x->turn]; d != PSC_NONE; d = x->dues[d].next)
+            drop(x, x->dues[d].id);
+    for (uint32_t k = 0; !x->dues && k < step->dealloc_n; k++)
         drop(x, step->dealloc[k]);
     return PSC_OK;
+}
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When what the dealloc lists name goes in the given order. */
+static bool make_dues(struct executing *x)
+{
+    const struct psc_candela_plan *plan = x->plan;
+    uint32_t *turn_of = psc_alloc((plan->n + (size_t)1) * sizeof *turn_of), n = 0;
+    uint32_t *read = psc_alloc0(plan->id_n + (size_t)1, sizeof *read); /* of each id: the last turn in which it was read */
+    for (uint32_t p = 0; p < plan->n; p++)
+        n += plan->steps[p].dealloc_n;
+    x->due_at = psc_alloc((plan->n + (size_t)1) * sizeof *x->due_at);
+    x->dues = psc_alloc((n + (size_t)1) * sizeof *x->dues);
+    bool fine = turn_of && read && x->due_at && x->dues;
+    for (uint32_t t = 0; fine && t < plan->n; t++) {
+        turn_of[x->how->order[t]] = t;
+        x->due_at[t] = PSC_NONE;
+    }
+    for (uint32_t p = 0, d = 0; fine && p < plan->n; p++) {
+        const struct psc_candela_step *step = &plan->steps[p];
+        for (uint32_t k = 0; k < step->input_n; k++)
+            read[step->inputs[k]] = later(read[step->inputs[k]], turn_of[p]);
+        for (uint32_t k = 0; k < step->dealloc_n; k++, d++) {
+            uint32_t turn = later(read[step->dealloc[k]], turn_of[p]);
+            x->dues[d] = (struct due){step->dealloc[k], x->due_at[turn]};
+            x->due_at[turn] = d;
+        }
+    }
+    psc_free(turn_of);
+    psc_free(read);
+    return fine;
 }
 
 static enum psc_status prepare(struct executing *x)
@@ -189,7 +232,7 @@ static enum psc_status prepare(struct executing *x)
     x->inputs = psc_alloc((most + (size_t)1) * sizeof *x->inputs);
     if (plan->arena_len)
         x->arena = psc_store_new(plan->arena_len, x->how->heap);
-    if (!x->live || !x->inputs || (plan->arena_len && !x->arena))
+    if (!x->live || !x->inputs || (plan->arena_len && !x->arena) || (x->how->order && !make_dues(x)))
         return psc_fail_nomem(x->reterr);
     if (x->how->external_n != plan->external_n)
         return psc_fail(x->reterr, PSC_ERR_USAGE, "the plan asks for %u inputs, %u were given", plan->external_n,
@@ -206,9 +249,12 @@ enum psc_status psc_candela_execute(const struct psc_candela_plan *plan, const s
     struct executing x = {.plan = plan, .how = how, .failure = failure ? failure : &none, .reterr = reterr};
     *x.failure = (struct psc_candela_failure){.id = PSC_NONE};
     enum psc_status status = prepare(&x);
-    for (; !status && x.at < plan->n; x.at++)
-        if ((status = run_step(&x)))
-            break;
+    for (; !status && x.turn < plan->n; x.turn++) {
+        x.at = how->order ? how->order[x.turn] : x.turn;
+        status = run_step(&x);
+    }
+    if (!status)
+        x.at = plan->n;
     if (!status && !x.live[plan->root].store)
         status = mishap(&x, PSC_MISHAP_ROOT, plan->root, "the result has no buffer");
     if (!status) {
@@ -220,5 +266,7 @@ enum psc_status psc_candela_execute(const struct psc_candela_plan *plan, const s
     psc_store_unref(x.arena);
     psc_free(x.live);
     psc_free(x.inputs);
+    psc_free(x.due_at);
+    psc_free(x.dues);
     return status;
 }

@@ -8,6 +8,9 @@
  *            reference          the bytes of an input, another layout
  *     then every id of the step's dealloc list goes.
  *
+ * Steps run as they are listed, or in another order in which each stands behind what it needs and waits for (levels.h). Then an id
+ * goes when the step that lists it and all that were listed before and read it have run.
+ *
  * A step that asks for a handle that is not there, or would write bytes that somebody else holds, ends the run:
  * PSC_ERR_RUN, and the failure says which.
  */
@@ -39,6 +42,7 @@ struct psc_candela_watch { /* both may be NULL. inputs: of the step, in order; a
 struct psc_candela_run {
     const struct psc_handle *externals; /* for plan->externals, in their order */
     uint32_t external_n;
+    const uint32_t *order;                 /* [plan->n]: positions as they run; NULL: as they are listed */
     const struct psc_candela_watch *watch; /* may be NULL */
     struct psc_store_tally *heap;          /* elements that the run asks of the heap; may be NULL, zeroed before */
     bool dry;                              /* caches are read, not filled */

@@ -113,7 +113,7 @@ static enum psc_status keep_rival(struct psc_arena *arena, const struct psc_lazy
     if (!status)
         status = psc_candela_report(plan, &ret->memory, reterr);
     if (!status && kept->verdict.executed && kept->verdict.elements <= PSC_RIVALS_ELEMENTS)
-        status = psc_candela_verify(arena, l, kept->root, plan, &ret->verdict, reterr);
+        status = psc_candela_verify(arena, l, kept->root, plan, kept->levels, &ret->verdict, reterr);
     psc_arena_release(&scratch);
     return status;
 }

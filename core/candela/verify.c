@@ -1,6 +1,7 @@
 #include "core/candela/verify.h"
 
 #include "core/base/mem.h"
+#include "core/candela/levels.h"
 #include "core/candela/skeleton.h"
 
 #include <string.h>
@@ -13,9 +14,10 @@ struct verifying {
     struct psc_handle *inputs;        /* heap: what stands in for the plan's slots */
     bool found;
     struct psc_candela_sample *samples; /* [plan->n], or NULL */
-    uint32_t at;                      /* position of the present step */
+    const uint32_t *order;            /* in which it is carried out, or NULL */
     /* the second walk: whose bytes change, and when */
     uint32_t watched, changed;
+    bool reached;                     /* the step that reads them changed */
     struct psc_handle handle;
 };
 
@@ -173,6 +175,11 @@ static void say_why(const struct verifying *v, const struct psc_candela_step *st
 
 /* ---- looking on ------------------------------------------------------------------------------------------------ */
 
+static uint32_t place(const struct verifying *v, const struct psc_candela_step *step)
+{
+    return (uint32_t)(step - v->plan->steps);
+}
+
 static struct psc_candela_wrong blank(enum psc_wrong what, uint32_t step)
 {
     return (struct psc_candela_wrong){.what = what, .step = step, .other = PSC_NONE, .id = PSC_NONE, .with = PSC_NONE};
@@ -187,7 +194,7 @@ static void before(void *ctx, const struct psc_candela_step *step, const struct 
         if (i == psc_layout_len(&inputs[k].layout))
             continue;
         v->found = true;
-        *v->wrong = blank(PSC_WRONG_DAMAGED, v->at);
+        *v->wrong = blank(PSC_WRONG_DAMAGED, place(v, step));
         v->wrong->id = step->inputs[k];
         v->wrong->operand = k;
         v->wrong->element = i;
@@ -215,15 +222,14 @@ static void after(void *ctx, const struct psc_candela_step *step, const struct p
     uint64_t i = v->found ? 0 : first_other(result, right);
     if (!v->found && i < psc_layout_len(&result->layout)) {
         v->found = true;
-        *v->wrong = blank(PSC_WRONG_VALUE, v->at);
+        *v->wrong = blank(PSC_WRONG_VALUE, place(v, step));
         v->wrong->element = i;
         v->wrong->expected = right[i];
         v->wrong->found = result->store->at[psc_layout_at(&result->layout, i)];
         say_why(v, step, inputs, result, v->wrong);
     }
     if (v->samples)
-        sample(&v->samples[v->at], result, right);
-    v->at++;
+        sample(&v->samples[place(v, step)], result, right);
 }
 
 /* The second walk: the bytes of one id, after each step. Until they are read they stay where they are. */
@@ -234,9 +240,9 @@ static void after_again(void *ctx, const struct psc_candela_step *step, const st
     (void)inputs;
     if (step->id == v->watched)
         v->handle = *result;
-    if (v->handle.store && v->changed == PSC_NONE && v->at < v->wrong->step && !is_right(&v->handle, v->values[v->watched]))
-        v->changed = v->at;
-    v->at++;
+    v->reached = v->reached || place(v, step) == v->wrong->step;
+    if (v->handle.store && v->changed == PSC_NONE && !v->reached && !is_right(&v->handle, v->values[v->watched]))
+        v->changed = place(v, step);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -367,6 +373,8 @@ static enum psc_status refused(struct verifying *v, const struct psc_candela_fai
     *w = blank(PSC_WRONG_REFUSED, failure->step);
     w->mishap = failure->mishap;
     w->id = failure->id;
+    if (v->order) /* what follows looks at the steps that are listed before */
+        return PSC_OK;
     if (failure->mishap == PSC_MISHAP_MISSING || failure->mishap == PSC_MISHAP_ROOT)
         why_missing(plan, w);
     if (failure->mishap == PSC_MISHAP_SHARED)
@@ -409,10 +417,12 @@ static enum psc_status find_change(struct verifying *v, struct psc_error *reterr
     struct psc_candela_watch watch = {.ctx = v, .after = after_again};
     struct psc_candela_failure failure;
     struct psc_handle result;
-    v->at = 0;
     v->watched = v->wrong->id;
     v->changed = PSC_NONE;
-    struct psc_candela_run how = {.externals = v->inputs, .external_n = v->plan->external_n, .watch = &watch, .dry = true};
+    v->reached = false;
+    v->handle.store = NULL;
+    struct psc_candela_run how = {.externals = v->inputs, .external_n = v->plan->external_n, .order = v->order, .watch = &watch,
+                                  .dry = true};
     enum psc_status status = psc_candela_execute(v->plan, &how, &result, &failure, reterr);
     if (status && failure.mishap == PSC_MISHAP_NONE)
         return status;
@@ -422,56 +432,83 @@ static enum psc_status find_change(struct verifying *v, struct psc_error *reterr
     return PSC_OK;
 }
 
-static enum psc_status carry_out(struct verifying *v, uint32_t root, struct psc_candela_wrong *list, uint32_t *n,
-                                 struct psc_error *reterr)
+/* Once, as listed or in v->order: the first thing that goes wrong stands in v->wrong then. ret_ran: it ended as it should. */
+static enum psc_status carry_out(struct verifying *v, struct psc_store_tally *heap, bool *ret_ran, struct psc_error *reterr)
 {
-    struct psc_arena arena = {0};
     struct psc_candela_watch watch = {.ctx = v, .before = before, .after = after};
     struct psc_candela_failure failure;
     struct psc_handle result;
-    struct psc_store_tally heap = {0};
+    struct psc_candela_run how = {.externals = v->inputs, .external_n = v->plan->external_n, .order = v->order, .watch = &watch,
+                                  .dry = true, .heap = heap};
+    enum psc_status status = psc_candela_execute(v->plan, &how, &result, &failure, reterr);
+    *ret_ran = !status;
+    if (!status)
+        psc_store_unref(result.store);
+    else if (failure.mishap == PSC_MISHAP_NONE)
+        return status;
+    if (v->found && v->wrong->what == PSC_WRONG_DAMAGED)
+        return find_change(v, reterr);
+    if (status && !v->found) {
+        v->found = true;
+        return refused(v, &failure, reterr);
+    }
+    return PSC_OK;
+}
+
+/* What is said of the peak against what the heap saw; what runs inside asks the heap for itself. */
+static enum psc_status compare_report(struct verifying *v, const struct psc_store_tally *heap, uint32_t *n, struct psc_error *reterr)
+{
     struct psc_candela_memory memory;
+    bool bakes = false;
+    for (uint32_t p = 0; p < v->plan->n; p++)
+        bakes = bakes || v->plan->steps[p].how == PSC_HOW_BAKED;
+    enum psc_status status = psc_candela_report(v->plan, &memory, reterr);
+    if (status || bakes || memory.peak == heap->peak)
+        return status;
+    v->wrong[*n] = blank(PSC_WRONG_REPORT, v->plan->n ? v->plan->n - 1 : PSC_NONE);
+    v->wrong[*n].a = (int64_t)memory.peak;
+    v->wrong[(*n)++].b = (int64_t)heap->peak;
+    return PSC_OK;
+}
+
+static enum psc_status carry_out_all(struct verifying *v, uint32_t root, bool levels, struct psc_candela_verdict *verdict,
+                                     struct psc_error *reterr)
+{
+    struct psc_arena arena = {0};
+    struct psc_store_tally heap = {0};
     float **values;
+    bool ran = false;
     enum psc_status status = psc_lazy_direct(&arena, v->l, root, &values, reterr);
     if (!status)
         status = psc_candela_stand_ins(v->l, v->plan, &v->inputs, reterr);
     if (!status) {
         v->values = values;
-        v->wrong = list;
-        struct psc_candela_run how = {.externals = v->inputs, .external_n = v->plan->external_n, .watch = &watch, .dry = true,
-                                      .heap = &heap};
-        enum psc_status ran = psc_candela_execute(v->plan, &how, &result, &failure, reterr);
-        if (!ran)
-            psc_store_unref(result.store);
-        if (ran && failure.mishap == PSC_MISHAP_NONE)
-            status = ran;
-        else if (v->found && list->what == PSC_WRONG_DAMAGED)
-            status = find_change(v, reterr);
-        else if (ran && !v->found)
-            status = refused(v, &failure, reterr);
-        *n += !status && (v->found || ran);
-        if (!status && !ran)
-            status = psc_candela_report(v->plan, &memory, reterr);
-        bool bakes = false; /* what runs inside asks the heap for itself */
-        for (uint32_t p = 0; p < v->plan->n; p++)
-            bakes = bakes || v->plan->steps[p].how == PSC_HOW_BAKED;
-        if (!status && !ran && !bakes && memory.peak != heap.peak) {
-            list[*n] = blank(PSC_WRONG_REPORT, v->plan->n ? v->plan->n - 1 : PSC_NONE);
-            list[*n].a = (int64_t)memory.peak;
-            list[(*n)++].b = (int64_t)heap.peak;
-        }
+        status = carry_out(v, &heap, &ran, reterr);
     }
+    bool again = !status && levels && !v->found;
+    if (again)
+        status = psc_candela_by_level(&arena, v->plan, &v->order, reterr);
+    if (!status && again) {
+        bool ran_again;
+        v->samples = NULL;
+        status = carry_out(v, NULL, &ran_again, reterr);
+        v->wrong->by_level = v->found;
+        verdict->by_level = !v->found;
+    }
+    verdict->n += !status && v->found;
+    if (!status && ran)
+        status = compare_report(v, &heap, &verdict->n, reterr);
     psc_candela_stand_ins_free(v->inputs, v->plan->external_n);
     psc_arena_release(&arena);
     return status;
 }
 
 enum psc_status psc_candela_verify(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
-                                   const struct psc_candela_plan *plan, struct psc_candela_verdict *ret,
+                                   const struct psc_candela_plan *plan, bool levels, struct psc_candela_verdict *ret,
                                    struct psc_error *reterr)
 {
     struct psc_candela_wrong *list = psc_alloc0(PSC_WRONGS_MAX, sizeof *list);
-    struct verifying v = {.l = l, .plan = plan};
+    struct verifying v = {.l = l, .plan = plan, .wrong = list};
     struct psc_candela_verdict verdict = {.elements = cost_of(l, plan, 0)};
     enum psc_status status = list ? PSC_OK : psc_fail_nomem(reterr);
     verdict.executed = verdict.elements <= PSC_VERIFY_MAX;
@@ -481,7 +518,7 @@ enum psc_status psc_candela_verify(struct psc_arena *arena, const struct psc_laz
             status = psc_fail_nomem(reterr);
     }
     if (!status && verdict.executed)
-        status = carry_out(&v, root, list, &verdict.n, reterr);
+        status = carry_out_all(&v, root, levels, &verdict, reterr);
     if (!status)
         status = psc_candela_audit(plan, list, PSC_WRONGS_MAX, &verdict.n, reterr);
     struct psc_candela_wrong *kept = status ? NULL : psc_arena_alloc(arena, verdict.n, sizeof *kept);

@@ -4,13 +4,15 @@
  *                 (psc_lazy_direct). The first step that reads right inputs and gives another result is named, and what
  *                 it did instead, when that can be told from the numbers
  *     refused     where the executor ends, and what became of the bytes it asked for
+ *     by level    a plan of which nothing was wrong so far, when its levels are to run beside each other: once more level by level,
+ *                 of each level the last listed first (levels.h)
  *     structure   aliases that lead to aliases; packed offsets that are no multiples
  *     spent       steps that allocate though an operand's bytes die there and would do; bytes given back later than
  *                 their last reader; a report that is not what the heap saw
  *
  *     a - (b + 0), fault b1      step 3 gives -7 where 7 is right (element 0): its operands changed places
  *
- * Cost: the expression twice, O(nodes + edges) beside that. What would take more than PSC_VERIFY_MAX element steps is
+ * Cost: the expression twice, by level three times, O(nodes + edges) beside that. What would take more than PSC_VERIFY_MAX element steps is
  * not carried out (executed is false then), nor what has slots for which nothing stands in, or plans inside.
  */
 #ifndef PSC_CORE_CANDELA_VERIFY_H
@@ -57,6 +59,7 @@ struct psc_candela_wrong {
     enum psc_wrong what;
     enum psc_wrong_why why;
     enum psc_mishap mishap;
+    bool by_level;               /* it goes wrong level by level, not as listed */
     uint32_t step, other;        /* positions; PSC_NONE */
     uint32_t id, with, operand;  /* ids; PSC_NONE */
     uint64_t element;
@@ -75,11 +78,13 @@ struct psc_candela_verdict {
     uint32_t n;
     const struct psc_candela_sample *samples; /* [plan->n]; NULL when not executed or more than PSC_SAMPLES_MAX steps */
     bool executed;
+    bool by_level;               /* level by level, too, and nothing went wrong there */
     uint64_t elements;           /* element steps that carrying it out takes */
 };
-/* The expression as it was planned: a cache that was filled since makes another plan. Nothing of l changes. */
+/* The expression as it was planned: a cache that was filled since makes another plan. Nothing of l changes. levels: steps of one
+ * level may run beside each other. */
 enum psc_status psc_candela_verify(struct psc_arena *arena, const struct psc_lazy *l, uint32_t root,
-                                   const struct psc_candela_plan *plan, struct psc_candela_verdict *ret,
+                                   const struct psc_candela_plan *plan, bool levels, struct psc_candela_verdict *ret,
                                    struct psc_error *reterr) PSC_MUST_CHECK;
 /* What wrong bytes or a refusal are, against what only costs memory. */
 static inline bool psc_wrong_is_waste(enum psc_wrong what)

@@ -84,7 +84,7 @@ bool psc_tale_make_live(struct psc_arena *arena, struct psc_candela_tale *t)
     for (uint32_t k = 0; t->live && k < t->plan->external_n; k++)
         t->live[t->plan->externals[k]] = (struct psc_tale_live){.born = -1, .gone = INT32_MAX, .store = t->plan->externals[k]};
     for (uint32_t k = 0; k < verdict->n && t->refused == PSC_NONE; k++)
-        if (verdict->wrongs[k].what == PSC_WRONG_REFUSED)
+        if (verdict->wrongs[k].what == PSC_WRONG_REFUSED && !verdict->wrongs[k].by_level)
             t->refused = k;
     if (!t->live)
         return false;

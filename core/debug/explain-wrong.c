@@ -142,6 +142,7 @@ void psc_explain_candela_wrong(struct psc_text *out, const struct psc_candela_ke
 {
     struct telling t = {out, kept, w};
     const struct psc_candela_step *steps = t.kept->plan->steps;
+    psc_text_add(out, w->by_level ? "level by level, the last of a level first, " : "");
     switch (w->what) {
     case PSC_WRONG_VALUE:
         say_step(&t, w->step);
