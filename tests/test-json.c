@@ -81,6 +81,22 @@ static void random_doubles_read_back_bit_by_bit(void)
     g_assert_cmpuint(finite, >, 10000);
 }
 
+static void whole_numbers_are_printed_digit_by_digit(void)
+{
+    uint64_t power = 1;
+    for (unsigned digits = 1; digits <= 20; digits++, power *= 10)
+        for (uint64_t v = power - 1; v <= power + 1; v++) {
+            char text[PSC_U64_TEXT_MAX];
+            char *want = g_strdup_printf("%" G_GUINT64_FORMAT, (guint64)v);
+            g_assert_cmpuint(psc_u64_text(v, text), ==, strlen(want));
+            g_assert_cmpstr(text, ==, want);
+            g_free(want);
+        }
+    char text[PSC_U64_TEXT_MAX];
+    g_assert_cmpuint(psc_u64_text(UINT64_MAX, text), ==, 20);
+    g_assert_cmpstr(text, ==, "18446744073709551615");
+}
+
 static void whole_numbers_are_exact_to_64_bits(void)
 {
     static const struct {
@@ -246,6 +262,8 @@ int main(int argc, char **argv)
     g_test_add_func("/traces/number/f64-is-spelled-as-serde-spells-it", f64_is_spelled_as_serde_spells_it);
     g_test_add_func("/traces/number/random-doubles-read-back-bit-by-bit",
                     random_doubles_read_back_bit_by_bit);
+    g_test_add_func("/traces/number/whole-numbers-are-printed-digit-by-digit",
+                    whole_numbers_are_printed_digit_by_digit);
     g_test_add_func("/traces/number/whole-numbers-are-exact-to-64-bits", whole_numbers_are_exact_to_64_bits);
     g_test_add_func("/traces/number/the-grammar-is-strict", the_grammar_of_numbers_is_strict);
     g_test_add_func("/traces/number/huge-and-tiny-numbers-saturate", huge_and_tiny_numbers_saturate);

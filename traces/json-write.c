@@ -162,10 +162,10 @@ void psc_json_string(struct psc_json *j, const char *s)
 
 void psc_json_u64(struct psc_json *j, uint64_t v)
 {
-    char text[24];
-    int n = snprintf(text, sizeof text, "%" PRIu64, v);
+    char text[PSC_U64_TEXT_MAX];
+    size_t n = psc_u64_text(v, text);
     begin_element(j);
-    psc_text_add_n(&j->out, text, (size_t)n);
+    psc_text_add_n(&j->out, text, n);
 }
 
 void psc_json_i64(struct psc_json *j, int64_t v)

@@ -1,59 +1,53 @@
 #include "traces/number.h"
 
+#include "traces/shortest.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits (no point) and decimal exponent of v at a precision; v reads back from the text: true. The text is
- * printed and read back in the current locale, whatever its decimal point is. */
-static bool digits_at(double v, int precision, char digits[24], int *exponent)
+size_t psc_u64_text(uint64_t v, char buf[PSC_U64_TEXT_MAX])
 {
-    char text[48];
-    snprintf(text, sizeof text, "%.*e", precision - 1, v);
-    bool same = strtod(text, NULL) == v;
-    size_t n = 0;
-    const char *p = text;
-    for (; *p && *p != 'e'; p++)
-        if (*p >= '0' && *p <= '9' && n < 23)
-            digits[n++] = *p;
-    digits[n] = '\0';
-    *exponent = *p ? atoi(p + 1) : 0;
-    return same;
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
+    char digits[PSC_U64_TEXT_MAX];
+    size_t at = sizeof digits;
+    for (; v >= 10; v /= 100)
+        memcpy(digits + (at -= 2), pairs + 2 * (v % 100), 2);
+    if (v || at == sizeof digits)
+        digits[--at] = (char)('0' + v);
+    memcpy(buf, digits + at, sizeof digits - at);
+    buf[sizeof digits - at] = '\0';
+    return sizeof digits - at;
 }
 
-/* At a power of two the gap below is half the gap above: the digit above may read back where the nearest one
- * does not. Raises the last digit; false when that needs a carry or does not read back. */
-static bool raise_last(double v, char digits[24], int exponent)
+static char *add(char *out, const char *s, int n)
 {
-    size_t n = strlen(digits);
-    if (digits[n - 1] == '9')
-        return false;
-    digits[n - 1]++;
-    char text[48];
-    snprintf(text, sizeof text, "%se%d", digits, exponent - (int)n + 1);
-    if (strtod(text, NULL) == v)
-        return true;
-    digits[n - 1]--;
-    return false;
+    memcpy(out, s, (size_t)n);
+    return out + n;
 }
 
-static void shortest(double v, char digits[24], int *exponent)
+/* Digits with a point and without an exponent; `point` of them stand before it, -4 ... 16. */
+static char *add_plain(char *out, const char *digits, int n, int point)
 {
-    int fraction_exponent;
-    bool power_of_two = frexp(v, &fraction_exponent) == 0.5;
-    /* Up to 15 digits survive decimal -> double -> decimal, so padded 15 digits that read back hold the
-     * shortest form; not so for subnormals, which have fewer bits. */
-    int precision = v < 2.3e-308 ? 1 : 15;
-    for (; precision < 17; precision++)
-        if (digits_at(v, precision, digits, exponent) || (power_of_two && raise_last(v, digits, *exponent)))
-            break;
-    if (precision == 17)
-        digits_at(v, 17, digits, exponent);
-    size_t n = strlen(digits);
-    while (n > 1 && digits[n - 1] == '0')
-        digits[--n] = '\0';
+    static const char zeros[] = "0000000000000000";
+    if (point >= n)
+        return add(add(add(out, digits, n), zeros, point - n), ".0", 2);
+    if (point > 0)
+        return add(add(add(out, digits, point), ".", 1), digits + point, n - point);
+    return add(add(add(out, "0.", 2), zeros, -point), digits, n);
+}
+
+static char *add_scientific(char *out, const char *digits, int n, int exponent)
+{
+    out = add(out, digits, 1);
+    if (n > 1)
+        out = add(add(out, ".", 1), digits + 1, n - 1);
+    out = add(out, "e-", exponent < 0 ? 2 : 1);
+    return out + psc_u64_text((uint64_t)abs(exponent), out);
 }
 
 size_t psc_f64_text(double v, char buf[PSC_F64_TEXT_MAX])
@@ -67,21 +61,15 @@ size_t psc_f64_text(double v, char buf[PSC_F64_TEXT_MAX])
         memcpy(out, "0.0", 4);
         return (size_t)(out - buf) + 3;
     }
-    char digits[24];
-    int exponent; /* of the first digit */
-    shortest(v, digits, &exponent);
-    int n = (int)strlen(digits);
-    int point = exponent + 1; /* digits before the decimal point */
-    if (point >= n && point <= 16)
-        out += snprintf(out, 24, "%s%.*s.0", digits, point - n, "0000000000000000");
-    else if (point > 0 && point <= 16)
-        out += snprintf(out, 24, "%.*s.%s", point, digits, digits + point);
-    else if (point > -5 && point <= 0)
-        out += snprintf(out, 28, "0.%.*s%s", -point, "00000", digits);
-    else if (n == 1)
-        out += snprintf(out, 24, "%se%d", digits, exponent);
+    struct psc_decimal decimal = psc_shortest(v);
+    char digits[PSC_U64_TEXT_MAX];
+    int n = (int)psc_u64_text(decimal.digits, digits);
+    int point = n + decimal.exponent; /* digits before the decimal point */
+    if (point > -5 && point <= 16)
+        out = add_plain(out, digits, n, point);
     else
-        out += snprintf(out, 28, "%.1s.%se%d", digits, digits + 1, exponent);
+        out = add_scientific(out, digits, n, point - 1);
+    *out = '\0';
     return (size_t)(out - buf);
 }
 

@@ -14,7 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PSC_U64_TEXT_MAX 24
 #define PSC_F64_TEXT_MAX 32
+
+/* Decimal digits. Returns the length. */
+size_t psc_u64_text(uint64_t v, char buf[PSC_U64_TEXT_MAX]);
 
 /* Shortest digits that read back as v, spelled as serde_json spells them: 1.0, 0.125, 1000000.0, 1e16,
  * 9.999999974752427e-7. v must be finite. Returns the length. */
