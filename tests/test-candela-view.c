@@ -237,6 +237,32 @@ static void check_stack(struct told *t, const struct psc_candela_view *v, uint32
     g_assert_cmpuint(inner, ==, root);
 }
 
+/* The steps of the level, by a plain walk; next and before go round them. */
+static void check_level(struct told *t, const struct psc_candela_view *v)
+{
+    const struct psc_candela_step *steps = t->plan->steps;
+    uint32_t n = 0;
+    int32_t next = v->position, before = v->position;
+    for (uint32_t p = 0; p < t->plan->n; p++) {
+        if (steps[p].level != steps[v->position].level)
+            continue;
+        g_assert_cmpint(v->beside[n].position, ==, (int32_t)p);
+        g_assert_cmpstr(v->beside[n].name, ==, t->l.nodes[steps[p].id].name);
+        n++;
+    }
+    g_assert_cmpuint(v->level, ==, steps[v->position].level);
+    g_assert_cmpuint(v->beside_n, ==, n);
+    g_assert_cmpuint(v->beside_all, ==, n);
+    g_assert_cmpint(v->beside[v->beside_at].position, ==, v->position);
+    for (uint32_t i = 0; i < n; i++) {
+        next = told_at(t, next)->beside_next;
+        before = told_at(t, before)->beside_before;
+        g_assert_true(i + 1 == n || (next != v->position && before != v->position));
+    }
+    g_assert_cmpint(next, ==, v->position);
+    g_assert_cmpint(before, ==, v->position);
+}
+
 static void check_position(struct told *t, int32_t position, uint32_t root, const uint32_t *order, uint32_t n)
 {
     const struct psc_candela_view *v = told_at(t, position), *again = told_at(t, position);
@@ -255,6 +281,10 @@ static void check_position(struct told *t, int32_t position, uint32_t root, cons
         g_assert_cmpuint(v->order_at, ==, yield[t->plan->steps[position].id] + 1);
         check_stack(t, v, root);
         g_assert_true(v->stack[0].leaving);
+        check_level(t, v);
+    } else {
+        g_assert_cmpuint(v->beside_n, ==, 0);
+        g_assert_nonnull(strstr(v->waits, "may run beside each other"));
     }
     check_map(t, v, yield, v->order_at);
     for (uint32_t i = 0; i < v->slot_n; i++) { /* by a plain walk */

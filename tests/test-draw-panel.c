@@ -151,20 +151,27 @@ static void test_tips_lead(void)
 static void test_generations(void)
 {
     struct shown s;
-    unsigned chosen = 0, leads = 0;
+    unsigned chosen = 0, leads = 0, levels = 0, beside = 0;
     set_up(&s, TAKEOVER);
     const struct psc_candela_view *v = show(&s, 5, 740, 450, 1, false);
     g_assert_cmpuint(v->rival_n, ==, 5);
     for (size_t i = 0; i < s.panel.tip_n; i++) {
         const struct psc_panel_tip *tip = &s.panel.tips[i];
-        if (tip->choice >= 0) {
+        if (tip->choice == PSC_CANDELA_LEVELS) {
+            g_assert_true(strstr(psc_panel_tip_text(&s.panel, tip), "one by one") != NULL);
+            levels++;
+        } else if (tip->choice >= 0) {
             g_assert_false(v->rivals[tip->choice].current);
             g_assert_nonnull(strstr(psc_panel_tip_text(&s.panel, tip), v->rivals[tip->choice].name));
             g_assert_true(psc_panel_at(&s.panel, 100, (double)tip->area.y0 + 8) == tip);
             chosen++;
         }
         leads += strstr(psc_panel_tip_text(&s.panel, tip), "is not decided alike") != NULL && tip->position >= 0;
+        beside += strstr(psc_panel_tip_text(&s.panel, tip), "may run beside this one") != NULL && tip->position >= 0;
     }
+    g_assert_cmpuint(levels, ==, 1);
+    g_assert_cmpuint(beside, ==, v->beside_all);
+    g_assert_cmpuint(labels_with(&s.panel, "LEVEL"), ==, 1);
     g_assert_cmpuint(chosen, ==, 4);
     g_assert_cmpuint(leads, ==, v->differ_n);
     g_assert_cmpuint(labels_with(&s.panel, "GENERATIONS"), ==, 1);

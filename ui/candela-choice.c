@@ -1,5 +1,6 @@
 #include "ui/candela-choice.h"
 
+#include "core/candela/script.h"
 #include "ui/access.h"
 
 #define FAULTS_HEIGHT 150 /* px of the faults that are seen at once */
@@ -51,13 +52,11 @@ struct psc_candela_options psc_candela_choice_options(PscCandelaChoice *self)
 char *psc_candela_choice_words(PscCandelaChoice *self)
 {
     struct psc_candela_options options = psc_candela_choice_options(self);
-    GString *words = g_string_new(psc_generation_name(options.generation));
-    for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
-        if (options.faults & PSC_CANDELA_BIT(f))
-            g_string_append_printf(words, " %s", psc_candela_fault_name((enum psc_candela_fault)f));
-    if (gtk_check_button_get_active(GTK_CHECK_BUTTON(self->levels)))
-        g_string_append(words, " level");
-    return g_string_free(words, FALSE);
+    struct psc_text text = {0};
+    psc_lazy_script_words(&text, &options, gtk_check_button_get_active(GTK_CHECK_BUTTON(self->levels)));
+    char *words = g_strdup(psc_text_str(&text));
+    psc_text_release(&text);
+    return words;
 }
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */

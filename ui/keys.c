@@ -54,6 +54,8 @@ const PscKey psc_keys[] = {
     {"Inside (with the focus)", "Scroll by a line", "win.panel-keys", {"Up", "Down"}, FALSE},
     {"Inside (with the focus)", "Scroll by a page", "win.panel-keys", {"Page_Up", "Page_Down"}, FALSE},
     {"Inside (with the focus)", "Plan as that row of the generations does: 1 to 5", "win.panel-keys", {"1", "5"}, FALSE},
+    {"Inside (with the focus)", "Next and previous step of the same level", "win.panel-keys", {"b", "<Shift>b"}, FALSE},
+    {"Inside (with the focus)", "Steps of one level beside each other, or one by one", "win.panel-keys", {"m"}, FALSE},
     {"Lists and tables (with the focus)", "Row above, row below: selects it", "win.table-keys", {"Up", "Down"}, FALSE},
     {"Lists and tables (with the focus)", "Cursor to the op or buffer; compare: use the planner", "win.table-keys", {"Return"}, FALSE},
     {"Lists and tables (with the focus)", "Sort by the first, the second ... column; again: turn round", "win.table-keys",

@@ -1,6 +1,8 @@
 #include "ui/panel-pane.h"
 
 #include "core/base/text.h"
+#include "core/candela/kept.h"
+#include "core/candela/script.h"
 #include "core/debug/explain.h"
 #include "ui/access.h"
 #include "ui/draw/inside-page.h"
@@ -225,12 +227,20 @@ static const struct psc_panel_tip *tip_at(PscPanelPane *self, double x, double y
     return self->node ? psc_panel_at(&self->page, x, y + floor(self->y)) : NULL;
 }
 
-/* Plans as that generation does, or with the map the other way round. */
+/* Plans as that generation does, or with the map the other way round; or lets steps of one level run beside each other. */
 static void choose(PscPanelPane *self, int32_t index)
 {
     PscStudy *study = psc_workspace_study(self->ws);
     const struct psc_analysis_options *now = psc_workspace_options(self->ws);
     const struct psc_candela_view *v = self->view.candela;
+    if (v && study && study->inside->tale && index == PSC_CANDELA_LEVELS) {
+        struct psc_text words = {0};
+        psc_lazy_script_words(&words, &study->phase.expression->plan->options, !v->by_level);
+        self->chosen = TRUE;
+        gtk_widget_activate_action(GTK_WIDGET(self), "win.plan-expression", "s", psc_text_str(&words));
+        psc_text_release(&words);
+        return;
+    }
     if (!v || !study || !now || index < 0 || (uint32_t)index >= v->rival_n || v->rivals[index].current)
         return;
     if (study->inside->tale) {
@@ -274,6 +284,11 @@ static gboolean key_cb(GtkEventControllerKey *keys G_GNUC_UNUSED, guint key, gui
                        PscPanelPane *self)
 {
     double page = gtk_widget_get_height(GTK_WIDGET(self)) - LINE_PX;
+    const struct psc_candela_view *v = self->view.candela;
+    if (self->node && v && v->beside_n && (key == GDK_KEY_b || key == GDK_KEY_B) && !(state & (GDK_CONTROL_MASK | GDK_ALT_MASK))) {
+        psc_workspace_step_to(self->ws, key == GDK_KEY_B ? v->beside_before : v->beside_next);
+        return TRUE;
+    }
     if (state & (GDK_CONTROL_MASK | GDK_ALT_MASK | GDK_SHIFT_MASK) || !self->node)
         return FALSE;
     if (key >= GDK_KEY_1 && key <= GDK_KEY_9 && self->view.candela && key - GDK_KEY_1 < self->view.candela->rival_n) {
@@ -281,6 +296,7 @@ static gboolean key_cb(GtkEventControllerKey *keys G_GNUC_UNUSED, guint key, gui
         return TRUE;
     }
     switch (key) {
+    case GDK_KEY_m: choose(self, PSC_CANDELA_LEVELS); return TRUE;
     case GDK_KEY_Up: case GDK_KEY_KP_Up: scroll_by(self, -LINE_PX); return TRUE;
     case GDK_KEY_Down: case GDK_KEY_KP_Down: scroll_by(self, LINE_PX); return TRUE;
     case GDK_KEY_Page_Up: case GDK_KEY_KP_Page_Up: scroll_by(self, -page); return TRUE;

@@ -57,6 +57,15 @@ enum psc_status psc_lazy_script_read(struct psc_lazy_script *script, const char 
     return status;
 }
 
+void psc_lazy_script_words(struct psc_text *out, const struct psc_candela_options *options, bool levels)
+{
+    psc_text_add(out, psc_generation_name(options->generation));
+    for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
+        if (options->faults & PSC_CANDELA_BIT(f))
+            psc_text_addf(out, " %s", psc_candela_fault_name((enum psc_candela_fault)f));
+    psc_text_add(out, levels ? " level" : "");
+}
+
 void psc_lazy_script_release(struct psc_lazy_script *script)
 {
     psc_lazy_release(&script->lazy);

@@ -7,6 +7,7 @@
 #ifndef PSC_CORE_CANDELA_SCRIPT_H
 #define PSC_CORE_CANDELA_SCRIPT_H
 
+#include "core/base/text.h"
 #include "core/candela/parse.h"
 #include "core/candela/plan.h"
 
@@ -21,6 +22,8 @@ bool psc_lazy_script_is(const char *text, size_t n); /* does the text begin with
  * NULL: none. Release the script in any case. */
 enum psc_status psc_lazy_script_read(struct psc_lazy_script *script, const char *words, const char *text, size_t n,
                                      struct psc_error *reterr) PSC_MUST_CHECK;
+/* The words of a first line that plans so: "0.1 b3 level". */
+void psc_lazy_script_words(struct psc_text *out, const struct psc_candela_options *options, bool levels);
 void psc_lazy_script_release(struct psc_lazy_script *script);
 
 #endif

@@ -1,5 +1,6 @@
 /* One expression planned by every generation, and with the alias map the other way round: who decides what otherwise, and why. */
 #include "core/base/text.h"
+#include "core/candela/script.h"
 #include "core/debug/candela-tale.h"
 #include "core/debug/explain-words.h"
 #include "core/debug/verdict.h"
@@ -82,11 +83,9 @@ static const char *script_words(struct psc_arena *arena, const struct psc_candel
     struct psc_text text = {0};
     if (rival == PSC_RIVAL_MAP)
         o.faults ^= PSC_CANDELA_BIT(PSC_CANDELA_B3);
-    psc_text_add(&text, psc_generation_name(rival == PSC_RIVAL_MAP ? o.generation : (enum psc_generation)rival));
-    for (int f = 0; f < PSC_CANDELA_FAULT_N; f++)
-        if (o.faults & PSC_CANDELA_BIT(f))
-            psc_text_addf(&text, " %s", psc_candela_fault_name((enum psc_candela_fault)f));
-    psc_text_add(&text, t->kept->levels ? " level" : "");
+    else
+        o.generation = (enum psc_generation)rival;
+    psc_lazy_script_words(&text, &o, t->kept->levels);
     return psc_text_keep(&text, arena);
 }
 

@@ -338,7 +338,7 @@ enum psc_status psc_candela_tale_new(struct psc_arena *arena, const struct psc_c
     t->alias_n = t->plan->alias_n;
     if (!write_nodes(arena, t, &kept->lazy) || !psc_tale_make_sort(arena, t, kept->root, kept->moves, kept->move_n) ||
         !place_steps(arena, t) || !psc_tale_make_map(arena, t, !(t->plan->options.faults & PSC_CANDELA_BIT(PSC_CANDELA_B14))) ||
-        !make_holders(arena, t) || !psc_tale_make_live(arena, t) || !psc_tale_make_rivals(arena, t))
+        !make_holders(arena, t) || !psc_tale_make_live(arena, t) || !psc_tale_make_levels(arena, t) || !psc_tale_make_rivals(arena, t))
         return psc_fail_nomem(reterr);
     *ret = t;
     return PSC_OK;

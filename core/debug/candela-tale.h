@@ -59,6 +59,9 @@ struct psc_candela_tale {
     uint32_t refused;                    /* index of the wrong that ends the executor, PSC_NONE */
     uint32_t *rival_step[PSC_RIVAL_N];   /* [node_n] its step in that plan, PSC_NONE; NULL: no such plan */
     uint32_t rival_differ[PSC_RIVAL_N];
+    const uint32_t *by_level;            /* [plan->n] positions by level, of one the last listed first */
+    uint32_t *level_at;                  /* [level_n + 1] into these */
+    uint32_t level_n, level_most;        /* most: the longest level */
     const struct psc_graph_rival *graph_rivals; /* of a graph: [PSC_GEN_N], or NULL */
     int32_t *differs;                    /* positions that not all generations decide alike, ascending */
     uint32_t differ_n;
@@ -95,7 +98,9 @@ bool psc_graph_put_rivals(struct psc_arena *arena, const struct psc_analysis *a,
 /* Every way that was tried for a node by the analysis's plan; the last one was taken. NULL: out of memory. */
 struct psc_candela_try *psc_plan_tries(struct psc_arena *arena, const struct psc_analysis *a, psc_node node, uint32_t *ret_n);
 
-/* candela-live.c, candela-rivals.c: made with a tale, and put into a view of it. */
+/* candela-live.c, candela-levels.c, candela-rivals.c: made with a tale, and put into a view of it. */
+bool psc_tale_make_levels(struct psc_arena *arena, struct psc_candela_tale *t);
+bool psc_tale_put_levels(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
 bool psc_tale_make_live(struct psc_arena *arena, struct psc_candela_tale *t);
 bool psc_tale_put_live(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
 bool psc_tale_make_rivals(struct psc_arena *arena, struct psc_candela_tale *t);

@@ -120,6 +120,13 @@ struct psc_candela_view {
     bool in_bytes;         /* lengths of slots */
     const struct psc_candela_live_view *live; /* in order of `since`; of graphs none */
     uint32_t live_n, live_all, live_most;
+    /* What may run beside the step; of graphs nothing: level_n is 0. */
+    uint32_t level, level_n;
+    const char *waits;     /* its level, and what it waits for, in words */
+    const struct psc_candela_place *beside; /* the steps of its level, itself among them: those about here */
+    uint32_t beside_n, beside_all, beside_at; /* at: itself */
+    int32_t beside_next, beside_before; /* round the level */
+    bool by_level;         /* steps of a level do run beside each other */
     const char *stopped;   /* the executor ended before, or at, this position: why; else NULL */
     const struct psc_candela_rival_view *rivals;
     uint32_t rival_n;

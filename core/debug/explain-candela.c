@@ -348,6 +348,19 @@ static void say_live(struct psc_text *out, const struct psc_candela_view *v)
         psc_text_add(out, v->live_all > v->live_n ? " and older ones." : ".");
 }
 
+static void say_level(struct psc_text *out, const struct psc_candela_view *v)
+{
+    const uint32_t most = 12;
+    if (!v->level_n)
+        return;
+    psc_text_addf(out, " %s Steps run %s.", v->waits, v->by_level ? "level by level" : "one by one");
+    for (uint32_t i = 0, said = 0; v->beside_all > 1 && i < v->beside_n && said < most; i++)
+        if (i != v->beside_at)
+            psc_text_addf(out, "%s %s", said++ ? "," : " Beside it may run:", v->beside[i].name);
+    if (v->beside_all > 1)
+        psc_text_add(out, v->beside_all > most + 1 ? " and more." : ".");
+}
+
 static void say_rivals(struct psc_text *out, const struct psc_candela_view *v)
 {
     for (uint32_t i = 0; i < v->rival_n; i++) {
@@ -374,5 +387,6 @@ void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_vie
     if (v->slot_n)
         psc_text_add(out, ".");
     say_live(out, v);
+    say_level(out, v);
     say_rivals(out, v);
 }

@@ -528,6 +528,22 @@ def an_expression_is_planned_by_another_generation_where_one_looks_on_from_the_s
 
 
 @suite.journey
+def steps_of_one_level_are_gone_round_and_run_beside_each_other_by_keys():
+    with window(TAKEOVER, size=(1000, 640)) as w:
+        inside_said(w, 'Nothing is planned yet')
+        w.keys('Right', 'Right', 'Right')
+        said = inside_said(w, 'Level 2 of 0 to 7: it reads t (1). Steps run one by one. Beside it may run: k.')
+        w.keys('b')
+        inside_said(w, 'Level 2 of 0 to 7: it reads t (1). Steps run one by one. Beside it may run: u.')
+        w.keys('shift+b')
+        expect('the way back', inside_said(w, 'Beside it may run: k.'), said)
+        w.keys('m')
+        inside_said(w, 'Steps run level by level. Beside it may run: k.')
+        w.keys('m')
+        inside_said(w, 'Steps run one by one')
+
+
+@suite.journey
 def an_expression_is_typed_told_its_mistake_and_planned():
     with window() as w:
         w.get('label', contains='No document.')

@@ -379,7 +379,7 @@ enum psc_status psc_candela_page_build(struct psc_panel *panel, const struct psc
         y = put_slots(&g, PSC_CANDELA_EDGE, g.w - PSC_CANDELA_EDGE, y);
     }
     if (view->has_sort && !view->apart)
-        y = psc_candela_put_live(&g, y);
+        y = psc_candela_put_live(&g, psc_candela_put_levels(&g, y));
     if (view->rival_n)
         y = psc_candela_put_rivals(&g, y);
     return psc_panel_end(panel, ceil((double)y) + 4, reterr);

@@ -9,18 +9,24 @@
  *     no   in place over a   a lies in no slot ...         0  4 elements  sum  until 3
  *     yes  allocate          new slot 0 ...
  *
+ *     LEVEL      [ Steps run one by one ]  level 1 of 0 to 2: it reads a, b
+ *     [sum 2] [u 4]                                        steps that may run beside each other
+ *
  *     EXECUTOR                                             GENERATIONS
  *     sum   slot 0   4   11 22 33 44   1 holder  new       0.1   allocate: sum is read here ...   3 allocations, right
  *
  * A page is a function of (view, width, swing); swing goes from 0, the arrows as they were, to 1. The places of the parts
  * do not depend on the position as long as nothing grows beyond what is usual, so that stepping moves little.
- * Every part has a tip with its whole text; a tip with a position leads there, one with a choice is view->rivals[choice].
+ * Every part has a tip with its whole text; a tip with a position leads there, one with a choice is view->rivals[choice], or
+ * PSC_CANDELA_LEVELS: whether steps of one level run beside each other.
  */
 #ifndef PSC_UI_DRAW_CANDELA_PAGE_H
 #define PSC_UI_DRAW_CANDELA_PAGE_H
 
 #include "core/debug/candela-view.h"
 #include "ui/draw/panel.h"
+
+#define PSC_CANDELA_LEVELS 100 /* a choice beyond all rivals */
 
 struct psc_candela_look {
     double width, height, swing; /* height: what can be seen of the page at once, 0: all of it */

@@ -14,6 +14,7 @@ struct psc_candela_page {
     float w, row;
 };
 /* Each returns the y below. */
+float psc_candela_put_levels(struct psc_candela_page *g, float y);
 float psc_candela_put_live(struct psc_candela_page *g, float y);
 float psc_candela_put_rivals(struct psc_candela_page *g, float y);
 

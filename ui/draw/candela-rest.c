@@ -1,4 +1,4 @@
-/* Candela's page, below the decision: what the executor holds, and what other generations decide. */
+/* Candela's page, below the decision: what may run beside the step, what the executor holds, and what other generations decide. */
 #include "ui/draw/candela-parts.h"
 
 #include "core/base/text.h"
@@ -10,6 +10,54 @@
 #define LIVE_ROWS 10u
 #define EDGE PSC_CANDELA_EDGE
 #define LINE PSC_CANDELA_LINE
+
+/* Steps, each a chip that leads there; those about here, of `all`. */
+static float put_places(struct psc_candela_page *g, const struct psc_candela_place *places, uint32_t n, uint32_t all, const char *what, float x,
+                        float y)
+{
+    const struct psc_candela_view *v = g->v;
+    float right = g->w - EDGE - 60;
+    uint32_t first = 0, i;
+    while (first + 4 < n && places[first + 4].position <= v->position)
+        first++;
+    for (i = first; i < n; i++) {
+        bool now = places[i].position == v->position;
+        float w = (float)fmin(fmax(psc_text_width(&g->p->base, PSC_FONT_BASE_BOLD, places[i].name) + 16, 26), 140);
+        struct psc_area a = {floorf(x), y, floorf(x + w), y + 20};
+        if (x + w > right && i > first)
+            break;
+        psc_panel_box(g->p, a, now ? PSC_COL_NOW : PSC_COL_NONE, PSC_COL_NONE);
+        psc_panel_frame(g->p, a, 1, PSC_COL_ACT_EDGE, PSC_UNBROKEN);
+        psc_panel_tip(g->p, a, places[i].position, "%s, position %d, %s: a click leads there", places[i].name, places[i].position, what);
+        psc_panel_line(g->p, now ? PSC_FONT_BASE_BOLD : PSC_FONT_BASE, PSC_CENTRE, now ? PSC_COL_NOW_TEXT : PSC_COL_INK, places[i].name, a.x0 + 3,
+                       a.x1 - 3, y + 10);
+        x += w + 6;
+    }
+    if (all > i - first) {
+        char text[40];
+        snprintf(text, sizeof text, "%u in all", all);
+        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x, g->w - EDGE, y + 10);
+    }
+    return y + 26;
+}
+
+/* ---- levels --------------------------------------------------------------------------------------------------------- */
+
+float psc_candela_put_levels(struct psc_candela_page *g, float y)
+{
+    const struct psc_candela_view *v = g->v;
+    const char *how = v->by_level ? "Steps run level by level" : "Steps run one by one";
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "LEVEL", "steps of one level wait for none of each other: they may run beside each other");
+    float w = (float)psc_text_width(&g->p->base, PSC_FONT_BASE, how) + 24;
+    struct psc_area a = {EDGE, y, EDGE + fminf(w, 220), y + 20};
+    psc_panel_frame(g->p, a, v->by_level ? 2 : 1, v->by_level ? PSC_COL_RIGHT : PSC_COL_ACT_EDGE, PSC_UNBROKEN);
+    psc_panel_line(g->p, PSC_FONT_BASE, PSC_CENTRE, PSC_COL_INK, how, a.x0 + 3, a.x1 - 3, y + 10);
+    psc_panel_tip(g->p, a, PSC_NO_POSITION, v->by_level ? "%s, and are checked so: a click lets them run one by one"
+                                                        : "%s, as they are listed: a click lets those of one level run beside each other", how);
+    psc_panel_chooses(g->p, PSC_CANDELA_LEVELS);
+    psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_INK, v->waits, a.x1 + 10, g->w - EDGE, y + 2, LINE, 2);
+    return put_places(g, v->beside, v->beside_n, v->beside_all, "may run beside this one", EDGE, y + 2 + 2 * LINE + 2) + 6;
+}
 
 /* ---- the executor --------------------------------------------------------------------------------------------------- */
 
@@ -114,31 +162,10 @@ static float put_rival(struct psc_candela_page *g, uint32_t index, float y)
 static float put_differs(struct psc_candela_page *g, float y)
 {
     const struct psc_candela_view *v = g->v;
-    float x = EDGE + 120, right = g->w - EDGE - 60;
-    uint32_t first = 0, i;
+    float x = EDGE + 120;
     psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, v->differ_all ? "not decided alike:" : "All steps are decided alike.", EDGE,
                    v->differ_all ? x - 6 : g->w - EDGE, y + 10);
-    while (first + 4 < v->differ_n && v->differs[first + 4].position <= v->position)
-        first++;
-    for (i = first; i < v->differ_n; i++) {
-        bool now = v->differs[i].position == v->position;
-        float w = (float)fmin(fmax(psc_text_width(&g->p->base, PSC_FONT_BASE_BOLD, v->differs[i].name) + 16, 26), 140);
-        struct psc_area a = {floorf(x), y, floorf(x + w), y + 20};
-        if (x + w > right && i > first)
-            break;
-        psc_panel_box(g->p, a, now ? PSC_COL_NOW : PSC_COL_NONE, PSC_COL_NONE);
-        psc_panel_frame(g->p, a, 1, PSC_COL_ACT_EDGE, PSC_UNBROKEN);
-        psc_panel_tip(g->p, a, v->differs[i].position, "%s, position %d, is not decided alike: a click leads there", v->differs[i].name, v->differs[i].position);
-        psc_panel_line(g->p, now ? PSC_FONT_BASE_BOLD : PSC_FONT_BASE, PSC_CENTRE, now ? PSC_COL_NOW_TEXT : PSC_COL_INK, v->differs[i].name, a.x0 + 3,
-                       a.x1 - 3, y + 10);
-        x += w + 6;
-    }
-    if (v->differ_all > i - first) {
-        char text[40];
-        snprintf(text, sizeof text, "%u in all", v->differ_all);
-        psc_panel_line(g->p, PSC_FONT_AXIS, PSC_LEFT, PSC_COL_DIM, text, x, g->w - EDGE, y + 10);
-    }
-    return y + 26;
+    return put_places(g, v->differs, v->differ_n, v->differ_all, "is not decided alike", x, y);
 }
 
 float psc_candela_put_rivals(struct psc_candela_page *g, float y)
