@@ -21,6 +21,8 @@ static void store_case(enum psc_kv_format format, uint64_t width, uint64_t token
     test_case_kv(&c, format, 16, width);
     test_case_out(&c, width, 16, 1, 1);
     uint64_t bytes = 16 * c.kv.row_bytes;
+    memset(c.kv.k, 0xa5, bytes); /* as a poisoned region: what lies behind the payload of a row is written, too */
+    memset(c.kv.v, 0xa5, bytes);
     unsigned char *want[2] = {g_memdup2(c.kv.k, bytes), g_memdup2(c.kv.v, bytes)};
     unsigned char *was[2] = {g_memdup2(c.kv.k, bytes), g_memdup2(c.kv.v, bytes)};
     for (int s = 0; s < 2; s++)

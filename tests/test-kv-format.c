@@ -128,13 +128,20 @@ static void test_round_trip(void)
 static void test_block(void)
 {
     float x[32] = {2, -2, 1, 0.5f / 63.5f, 1.5f / 63.5f, -2.5f / 63.5f, 0};
-    uint8_t row[36] = {0};
+    uint8_t row[37];
+    memset(row, 0xee, sizeof row);
     psc_kv_row_encode(PSC_KV_Q8_0, 32, x, row);
     g_assert_cmphex(row[0] | row[1] << 8, ==, 0x2408);
     static const int8_t q[7] = {127, -127, 64, 0, 2, -2, 0};
     for (unsigned i = 0; i < 7; i++)
         g_assert_cmpint((int8_t)row[2 + i], ==, q[i]);
-    g_assert_cmpint(row[34], ==, 0); /* what is beyond the payload is left alone */
+    g_assert_cmphex(row[34] | row[35], ==, 0); /* a row is written to its end, and no further */
+    g_assert_cmphex(row[36], ==, 0xee);
+    uint8_t halves[9];
+    memset(halves, 0xee, sizeof halves);
+    psc_kv_row_encode(PSC_KV_F16, 2, x, halves);
+    static const uint8_t want[9] = {0x00, 0x40, 0x00, 0xc0, 0, 0, 0, 0, 0xee};
+    g_assert_cmpmem(halves, sizeof halves, want, sizeof want);
 }
 
 static void test_odd_blocks(void)

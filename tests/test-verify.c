@@ -97,6 +97,7 @@ static void sound_runs_agree(void)
                 bed.request.kv_inputs = how == 1 ? PSC_KV_SPAN : how == 2 ? PSC_KV_MAP : PSC_KV_POSITIONS;
                 bed.request.kv_format = how == 2 ? PSC_KV_F16 : how == 3 ? PSC_KV_Q8_0 : PSC_KV_F32;
                 bed.request.session.snapshot = how != 2;
+                bed.request.session.recycled = how > 1 ? PSC_RECYCLED_POISONED : PSC_RECYCLED_KEPT;
                 bed_run(&bed, "", PSC_OK);
                 g_assert_cmpuint(bed.verified.steps, ==, how == 1 ? 6 : 4);
                 g_assert_cmpuint(bed.verified.values, >, 30 * bed.verified.steps);

@@ -230,13 +230,18 @@ PSC_PHASE(store, 0)
     unsigned char *to = (row & 1u ? a->to_v : a->to_k) + cell * a->row_bytes;
     if (a->format == PSC_K_Q8_0) {
         k_store_block(x, to + first / 32 * 34);
+        if (first + 32 >= a->width)
+            for (uint64_t k = first / 32 * 34 + 34; k < a->row_bytes; k++)
+                to[k] = 0;
         return;
     }
     for (uint64_t k = 0; k < n; k++) {
-        if (a->format == PSC_K_F32)
+        if (a->format == PSC_K_F32) {
             ((float *)(void *)to)[first + k] = x[k];
-        else
+        } else {
             ((uint16_t *)(void *)to)[first + k] = psc_half_from_float(x[k]);
+            ((uint16_t *)(void *)to)[a->width + first + k] = 0; /* the second half of a row of halves */
+        }
     }
 }
 

@@ -73,9 +73,12 @@ void psc_kv_row_encode(enum psc_kv_format format, uint32_t nkt, const float *val
             uint16_t half = psc_half_from_float(values[i]);
             memcpy(bytes + 2 * i, &half, sizeof half);
         }
+        memset(bytes + 2 * (size_t)nkt, 0, 2 * (size_t)nkt);
     } else {
-        for (uint32_t b = 0; b < nkt / PSC_KV_BLOCK; b++)
+        uint32_t blocks = nkt / PSC_KV_BLOCK;
+        for (uint32_t b = 0; b < blocks; b++)
             encode_block(values + b * PSC_KV_BLOCK, bytes + b * PSC_KV_BLOCK_BYTES);
+        memset(bytes + blocks * PSC_KV_BLOCK_BYTES, 0, blocks % 2 * 2); /* 34 a block: an odd number ends amid a word */
     }
 }
 

@@ -33,8 +33,9 @@ enum psc_status psc_kv_row_words(enum psc_kv_format format, uint32_t nkt, uint32
                                  struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* A row to and from floats. `row` has the words of psc_kv_row_words (a kernel may know only a backend's word type, so
- * it is void); bytes of the row beyond the payload are left alone. q8_0: per block d = amax / 127 as half, values
- * round half to even of x * 127 / amax, 0 for a block of zeros; within 0.55 steps of d. */
+ * it is void); what lies in it behind the payload is zeroed, so that it is the same bytes wherever it is stored. q8_0:
+ * per block d = amax / 127 as half, values round half to even of x * 127 / amax, 0 for a block of zeros; within 0.55
+ * steps of d. */
 void psc_kv_row_encode(enum psc_kv_format format, uint32_t nkt, const float *values, void *row);
 void psc_kv_row_decode(enum psc_kv_format format, uint32_t nkt, const void *row, float *ret);
 
