@@ -1,5 +1,6 @@
 /* Products: with every type of weight, with its parts, of two activations. */
 #include "tests/backend-suite.h"
+#include "tests/steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +82,45 @@ static void test_types(void)
         cases += 7;
     }
     g_assert_cmpuint(cases, ==, 7 * PSC_W_OTHER);
+}
+
+/* Beside the numbers before they were encoded: off by the steps of type and activations (tests/steps.h), and no more. */
+static void close_case(enum psc_wtype type)
+{
+    enum { IN = 1024, OUT = 64, TOKENS = 24 };
+    struct test_case c;
+    struct psc_error error = {0};
+    test_case_init(&c, PSC_OP_MATMUL, "matmul %s beside what was encoded", psc_wtype_info(type)->name);
+    const float *x = test_case_floats(&c, IN, TOKENS, 1, 1);
+    c.weight = test_case_weight(&c, "w", type, IN, OUT, NULL);
+    test_case_out(&c, OUT, TOKENS, 1, 1);
+    float *w = g_new(float, IN * OUT);
+    double *s = g_new(double, IN * OUT), *t = g_new(double, IN * TOKENS);
+    for (unsigned i = 0; i < IN * OUT; i++)
+        w[i] = test_random_float();
+    psc_blocks_encode(type, w, (void *)(uintptr_t)c.weight.weight->data, IN * OUT);
+    step_variances(type, w, IN * OUT, s);
+    step_act_variances(type, x, IN * TOKENS, t);
+    for (unsigned v = 0; v < the_suite.variant_n; v++) {
+        struct step_sums sums = {0};
+        if (test_case_try(&c, v, false, &error))
+            g_error("%s: %s", c.name, error.text);
+        for (unsigned k = 0; k < OUT * TOKENS; k++)
+            step_product(&sums, w + k % OUT * IN, s + k % OUT * IN, x + k / OUT * IN, t + k / OUT * IN, IN,
+                         (double)((const float *)c.out.words)[k]);
+        if (!step_within(&sums))
+            g_error("%s: %.3f deviations, at most %.2f", c.name, step_rms(&sums), sums.most);
+    }
+    g_free(t);
+    g_free(s);
+    g_free(w);
+    test_case_clear(&c);
+}
+
+static void test_close(void)
+{
+    for (unsigned type = PSC_W_F16; type < PSC_W_OTHER; type++)
+        close_case(type);
 }
 
 /* Plain numbers have rows of any length. */
@@ -314,6 +354,7 @@ static void test_ffn(void)
 void test_backend_products(void)
 {
     test_suite_add("op/matmul/every-type-of-weight", test_types);
+    test_suite_add("op/matmul/is-off-by-the-steps-of-its-type-and-no-more", test_close);
     test_suite_add("op/matmul/rows-of-any-length", test_odd_rows);
     test_suite_add("op/matmul/parts-lie-side-by-side", test_parts);
     test_suite_add("op/matmul/of-two-activations", test_by_operand);

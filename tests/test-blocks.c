@@ -2,6 +2,7 @@
  * (tests/golden/make-blocks.py); the rest is compared with the formulas of core/model/blocks.h written out again. */
 #include "core/base/hash.h"
 #include "core/model/weight.h"
+#include "tests/steps.h"
 #include "tests/util.h"
 
 #include <math.h>
@@ -319,51 +320,6 @@ static float *random_values(uint64_t *state, unsigned n, int kind)
     return x;
 }
 
-/* The step of value i, as the encoded block has it. */
-static double step_of(enum psc_wtype type, const void *blocks, unsigned i)
-{
-    const struct psc_q4_k *k4 = blocks;
-    const struct psc_q5_k *k5 = blocks;
-    const struct psc_q6_k *k6 = blocks;
-    uint8_t sc[8], mn[8];
-    uint16_t d;
-    switch (type) {
-    case PSC_W_Q4_K:
-        psc_k_scales(k4[i / 256].scales, sc, mn);
-        return (double)psc_f16_to_f32(k4[i / 256].d) * sc[i % 256 / 32];
-    case PSC_W_Q5_K:
-        psc_k_scales(k5[i / 256].scales, sc, mn);
-        return (double)psc_f16_to_f32(k5[i / 256].d) * sc[i % 256 / 32];
-    case PSC_W_Q6_K: return (double)psc_f16_to_f32(k6[i / 256].d) * k6[i / 256].scales[i % 256 / 16];
-    default:
-        memcpy(&d, (const char *)blocks + (gsize)i / 32 * psc_wtype_info(type)->bytes, 2);
-        return fabs((double)psc_f16_to_f32(d));
-    }
-}
-
-/* What the step may be at most: the range of the values that share it over the levels there are, and for the 256-value
- * types a little of the range of the whole block, because scales are rounded to six or eight bits. */
-static double step_bound(enum psc_wtype type, const float *x, unsigned i)
-{
-    static const int levels[PSC_W_N] = {
-        [PSC_W_Q8_0] = 254, [PSC_W_Q4_0] = 16, [PSC_W_Q4_1] = 15, [PSC_W_Q5_0] = 32,
-        [PSC_W_Q5_1] = 31,  [PSC_W_Q4_K] = 15, [PSC_W_Q5_K] = 31, [PSC_W_Q6_K] = 62};
-    unsigned group = type == PSC_W_Q6_K ? 16 : 32, block = psc_wtype_info(type)->block;
-    bool signed_levels = type == PSC_W_Q8_0 || type == PSC_W_Q4_0 || type == PSC_W_Q5_0 || type == PSC_W_Q6_K;
-    bool from_least = type == PSC_W_Q4_1 || type == PSC_W_Q5_1;
-    double range[2] = {0, 0};
-    for (int w = 0; w < 2; w++) {
-        unsigned width = w ? block : group, at = i / width * width;
-        double lo = from_least ? (double)x[at] : 0, hi = lo;
-        for (unsigned k = at; k < at + width; k++) {
-            lo = fmin(lo, (double)x[k]);
-            hi = fmax(hi, (double)x[k]);
-        }
-        range[w] = signed_levels ? 2 * fmax(-lo, hi) : hi - lo + (from_least ? fabs(lo) / 1000 : 0);
-    }
-    return range[0] / levels[type] * 1.002 + (block == 256 ? range[1] / levels[type] / 30 : 0);
-}
-
 static void test_encode(gconstpointer data)
 {
     enum psc_wtype type = (enum psc_wtype)GPOINTER_TO_UINT(data);
@@ -374,14 +330,16 @@ static void test_encode(gconstpointer data)
     g_assert_true(psc_wtype_bytes(type, n, &bytes));
     for (int round = 0; round < 70; round++) {
         float *x = random_values(&state, n, round), *y = g_new(float, n);
+        double *longest = g_new(double, n);
         void *blocks = g_malloc(bytes);
         psc_blocks_encode(type, x, blocks, n);
         psc_blocks_decode(type, blocks, y, n);
+        step_lengths(type, x, n, longest);
         for (unsigned i = 0; i < n; i++) {
             double error = fabs((double)y[i] - (double)x[i]), step = 0;
             if (psc_wtype_info(type)->quantised) {
-                step = step_of(type, blocks, i);
-                g_assert_cmpfloat(step, <=, step_bound(type, x, i));
+                step = step_stored(type, blocks, i);
+                g_assert_cmpfloat(step, <=, longest[i]);
                 if (type == PSC_W_Q8_0)
                     step *= 0.57; /* half a step, and the rounding of d over 127 steps */
             } else {
@@ -396,6 +354,7 @@ static void test_encode(gconstpointer data)
         }
         g_free(x);
         g_free(y);
+        g_free(longest);
         g_free(blocks);
     }
 }
