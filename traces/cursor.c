@@ -72,6 +72,28 @@ static const char *pass_container(const char *p, const char *end)
     return end;
 }
 
+/* Behind the number or word at p. */
+static const char *pass_scalar(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i comma = _mm_set1_epi8(','), colon = _mm_set1_epi8(':'), close = _mm_set1_epi8('}');
+    const __m128i blank = _mm_set1_epi8(' '), fold = _mm_set1_epi8(0x20); /* ']' becomes '}' */
+    for (; end - p >= 16; p += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i y = _mm_or_si128(x, fold);
+        __m128i mark = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(y, comma), _mm_cmpeq_epi8(y, colon)),
+                                    _mm_cmpeq_epi8(y, close));
+        unsigned mask = (unsigned)_mm_movemask_epi8(
+            _mm_or_si128(mark, _mm_cmpeq_epi8(_mm_min_epu8(x, blank), x)));
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+#endif
+    while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != ':' && (unsigned char)*p > ' ')
+        p++;
+    return p;
+}
+
 static struct psc_slice take_value(struct psc_cursor *c)
 {
     const char *p = c->at, *end = c->end;
@@ -80,8 +102,7 @@ static struct psc_slice take_value(struct psc_cursor *c)
     else if (p < end && (*p == '{' || *p == '['))
         p = pass_container(p, end);
     else
-        while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != ':' && (unsigned char)*p > ' ')
-            p++;
+        p = pass_scalar(p, end);
     struct psc_slice v = {c->at, (size_t)(p - c->at)};
     p = skip_blanks(p, end);
     if (p < end && *p == ',')

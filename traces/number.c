@@ -110,52 +110,48 @@ size_t psc_number_length(const char *s, size_t n)
 struct parts {
     uint64_t mantissa;
     int exponent;
-    bool negative, exact;
+    bool negative, exact, full; /* full: a digit was dropped, and so are all later ones */
 };
+
+#define EXPONENT_MAX 100000 /* beyond all doubles: nobody tells larger ones apart */
+
+/* The digits from `at` on, each worth a place less than the one before it; returns where they end. */
+static size_t add_digits(struct parts *p, const char *s, size_t n, size_t at, bool after_point)
+{
+    size_t from = at;
+    uint64_t m = p->mantissa;
+    for (; at < n && (unsigned char)(s[at] - '0') < 10 && m < UINT64_MAX / 10; at++) /* ten times m fits, and nine */
+        m = m * 10 + (unsigned char)(s[at] - '0');
+    p->mantissa = m;
+    if (after_point)
+        p->exponent -= at - from < EXPONENT_MAX ? (int)(at - from) : EXPONENT_MAX;
+    for (; at < n && (unsigned char)(s[at] - '0') < 10; at++) {
+        unsigned digit = (unsigned char)(s[at] - '0');
+        p->full = p->full || p->mantissa > (UINT64_MAX - digit) / 10;
+        if (p->full) {
+            p->exact = p->exact && digit == 0;
+            p->exponent += !after_point && p->exponent < EXPONENT_MAX;
+        } else {
+            p->mantissa = p->mantissa * 10 + digit;
+            p->exponent -= after_point;
+        }
+    }
+    return at;
+}
 
 static struct parts split(const char *s, size_t n)
 {
-    struct parts p = {.exact = true};
-    size_t at = 0;
-    bool after_point = false;
-    if (n && s[0] == '-') {
-        p.negative = true;
-        at = 1;
-    }
-    for (; at < n && s[at] != 'e' && s[at] != 'E'; at++) {
-        if (s[at] == '.') {
-            after_point = true;
-            continue;
-        }
-        unsigned digit = (unsigned)(s[at] - '0');
-        if (p.mantissa > (UINT64_MAX - digit) / 10) {
-            p.exact = p.exact && digit == 0;
-            if (!after_point && p.exponent < 100000)
-                p.exponent++;
-            /* Once a digit is dropped the later ones are too: keep their weight right by never adding again.
-             */
-            for (at++; at < n && s[at] != 'e' && s[at] != 'E'; at++) {
-                if (s[at] == '.') {
-                    after_point = true;
-                    continue;
-                }
-                p.exact = p.exact && s[at] == '0';
-                if (!after_point && p.exponent < 100000)
-                    p.exponent++;
-            }
-            break;
-        }
-        p.mantissa = p.mantissa * 10 + digit;
-        if (after_point && p.exponent > -100000)
-            p.exponent--;
-    }
+    struct parts p = {.exact = true, .negative = n && s[0] == '-'};
+    size_t at = add_digits(&p, s, n, p.negative, false);
+    if (at < n && s[at] == '.')
+        at = add_digits(&p, s, n, at + 1, true);
     if (at < n) {
         bool minus = false;
         int e = 0;
         for (at++; at < n; at++) {
             if (s[at] == '-')
                 minus = true;
-            else if (s[at] != '+' && e < 100000)
+            else if (s[at] != '+' && e < EXPONENT_MAX)
                 e = e * 10 + (s[at] - '0');
         }
         p.exponent += minus ? -e : e;
