@@ -1,5 +1,7 @@
 /* The planners of arenas over graphs: places, in-place rules, the checker, pools and capacities. */
 #include "core/debug/explain.h"
+#include "core/plan/capacity.h"
+#include "core/plan/copy.h"
 #include "core/plan/offsets/boxing.h"
 #include "core/plan/pool-state.h"
 #include "tests/naive-check.h"
@@ -243,6 +245,58 @@ static void test_capacity(void)
     psc_arena_release(&arena);
 }
 
+/* Each arena may have a capacity of its own; what is not named has the one for all, or none. At its height a plan is made, a byte
+ * below it is refused, whatever room the others have. */
+static void test_capacities(void)
+{
+    struct psc_arena arena = {0};
+    const struct psc_graph *graph = text_graph(&arena, "x: input 4\na: matmul 64 x @metal\nb: matmul 4 a @metal\nc: matmul 32 b\nd: matmul 4 c\nout d");
+    struct psc_plan_options options = psc_plan_defaults;
+    struct psc_error error = {0};
+    struct psc_plan *plan = NULL, *copy;
+    uint64_t height[2] = {0};
+    g_assert_cmpint(psc_planner_find("optimal")->plan(&arena, graph, &options, &plan, &error), ==, PSC_OK);
+    for (uint32_t k = 0; k < plan->certificate_n; k++)
+        height[!strcmp(graph->backends[plan->certificates[k].backend], "metal")] = plan->certificates[k].space.height;
+    g_assert_cmpuint(height[0], >, 0);
+    g_assert_cmpuint(height[1], >, height[0]);
+    for (int tight = 0; tight < 2; tight++)
+        for (int less = 0; less < 2; less++)
+            for (int all = 0; all < 2; all++) {
+                char name[8];
+                struct psc_capacity own[] = {{name, height[tight] - (uint64_t)less}};
+                g_strlcpy(name, tight ? "metal" : "cpu", sizeof name);
+                options.capacities = own;
+                options.capacity_n = 1;
+                options.capacity = all ? height[!tight] : 0;
+                enum psc_status status = psc_planner_find("optimal")->plan(&arena, graph, &options, &plan, &error);
+                g_assert_cmpint(status, ==, less ? PSC_ERR_TOO_BIG : PSC_OK);
+                if (less) {
+                    g_assert_nonnull(strstr(error.text, tight ? "the arena of metal needs" : "the arena of cpu needs"));
+                    continue;
+                }
+                g_assert_cmpint(psc_plan_copy(&arena, graph, plan, &copy, &error), ==, PSC_OK);
+                memset(name, 'z', 3); /* a plan has names of its own */
+                for (int k = 0; k < 2; k++) {
+                    const struct psc_plan_options *kept = k ? &copy->options : &plan->options;
+                    g_assert_cmpuint(kept->capacity_n, ==, 1);
+                    g_assert_cmpstr(kept->capacities[0].backend, ==, tight ? "metal" : "cpu");
+                    g_assert_cmpuint(kept->capacities[0].bytes, ==, height[tight]);
+                }
+            }
+    options.capacity = height[1] - 1; /* for all, and metal is the larger one */
+    options.capacities = (const struct psc_capacity[]){{"metal", height[1]}};
+    g_assert_cmpint(psc_planner_find("optimal")->plan(&arena, graph, &options, &plan, &error), ==, PSC_OK);
+    options.capacities = (const struct psc_capacity[]){{"cpu", height[1]}};
+    g_assert_cmpint(psc_planner_find("optimal")->plan(&arena, graph, &options, &plan, &error), ==, PSC_ERR_TOO_BIG);
+    g_assert_null(psc_capacity_unknown(&options, &graph, 1));
+    options.capacities = (const struct psc_capacity[]){{"gpu", 1}};
+    g_assert_cmpstr(psc_capacity_unknown(&options, &graph, 1)->backend, ==, "gpu");
+    g_assert_cmpint(psc_capacity_refuse(options.capacities, &graph, 1, &error), ==, PSC_ERR_USAGE);
+    g_assert_cmpstr(error.text, ==, "there is no arena of 'gpu': the graph runs on cpu, metal");
+    psc_arena_release(&arena);
+}
+
 /* What an earlier graph left is taken again: the same graph needs nothing new. */
 static void test_pool(void)
 {
@@ -369,6 +423,7 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/core/plan/arenas/a-440-token-prefill-is-at-its-lower-bound", test_prefill_440);
     g_test_add_func("/core/plan/arenas/language-models-are-at-their-lower-bound", test_language_models);
+    g_test_add_func("/core/plan/arenas/each-arena-has-a-capacity-of-its-own", test_capacities);
     g_test_add_func("/core/plan/arenas/a-capacity-is-refused-with-a-sentence", test_capacity);
     g_test_add_func("/core/plan/arenas/the-same-graph-takes-what-the-pool-has", test_pool);
     g_test_add_func("/core/plan/arenas/a-budget-is-refused-with-its-numbers", test_budget);

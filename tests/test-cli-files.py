@@ -458,6 +458,9 @@ def a_capacity_that_is_too_small_is_refused():
     answer = run('plan', save(BOXES), '--planner', 'best-fit', '--capacity', '11')
     equal(answer.status, 2)
     check('at least 12 bytes' in answer.err and 'capacity of 11 bytes' in answer.err, answer.err)
+    answer = run('plan', save(BOXES), '--planner', 'best-fit', '--capacity', 'cpu=12')
+    equal(answer.status, 2)
+    check("there is no arena of 'cpu': there is one arena without a name" in answer.err, answer.err)
 
 
 @test

@@ -164,6 +164,43 @@ def mistakes_are_said_in_one_line():
 
 
 @test
+def each_arena_has_a_capacity_of_its_own():
+    words = ('--preset', 'tiny-qwen2', '--backend', 'mixed:0-1=deferred,2-9=cpu', '--planner', 'optimal')
+    need = {a['backend']: a['bytes'] for a in good('plan', *words, '--json').json['arenas']}
+    equal(sorted(need), ['cpu', 'metal'])
+    for name, other in (('cpu', 'metal'), ('metal', 'cpu')):
+        for text in (f'{name}={need[name]}', f'{need[other]:,},{name}={need[name]:,}', f'{other}={need[other]},{name}={need[name]}'):
+            good('plan', *words, '--capacity', text)
+        answer = run('plan', *words, '--capacity', f'1GiB,{name}={need[name] - 1}')
+        equal(answer.status, 2)
+        check(f'the arena of {name} needs at least {need[name]} bytes' in answer.err, answer.err)
+    options = good('plan', *words, '--capacity', '1GiB,cpu=1MiB', '--capacity', 'metal=2MiB', '--json').json['options']
+    equal((options['capacity'], options['capacities']), (1 << 30, {'cpu': 1 << 20, 'metal': 2 << 20}))
+    for text in ('cpu', 'cpu=', '=5', 'cpu=0', '0', 'cpu=1,cpu=2', '5MiB,6MiB', ',', 'cpu=1,2GiB,', 'cpu=1MiB,5MiB', 'x' * 64 + '=1'):
+        answer = run('plan', *words, '--capacity', text)
+        equal(answer.status, 2, text)
+        check('is not a size such as' in answer.err, answer.err)
+    unknown = "there is no arena of 'gpu': the graph runs on cpu, metal"
+    for command in ('plan', 'check', 'export', 'render'):
+        more = {'export': ('-o', '-', '--format', 'plan'), 'render': ('-o', 'x.svg')}.get(command, ())
+        answer = run(command, *words, '--capacity', 'gpu=1GiB', *more)
+        equal(answer.status, 2)
+        check(unknown in answer.err, answer.err)
+    for command in (('compare', *words[:4]), ('diff', *words[:4], '--from', 'optimal', '--to', 'best-fit')):
+        answer = run(*command, '--capacity', 'gpu=1GiB')
+        equal(answer.status, 2)
+        check(unknown in answer.err, answer.err)
+    run_words = ('run', *words, '-p', 'hi', '-n', '2')
+    good(*run_words, '--capacity', 'metal=1MiB')
+    answer = run(*run_words, '--capacity', 'gpu=1GiB')
+    equal(answer.status, 2)
+    check(unknown in answer.err, answer.err)
+    answer = run(*run_words, '--capacity', '1GiB,metal=5')
+    equal(answer.status, 2)
+    check('the arena of metal needs at least' in answer.err, answer.err)
+
+
+@test
 def a_budget_counts_the_weights_of_a_model():
     figures = good('plan', '--preset', 'tiny-qwen2', '--json').json['figures']
     weights = good('model', '--preset', 'tiny-qwen2', '--json').json['tensor_bytes']

@@ -100,6 +100,13 @@ void psc_plan_options_write_json(struct psc_json *j, const struct psc_plan_optio
         psc_json_put_u64(j, "align", options->align);
     if (options->capacity)
         psc_json_put_u64(j, "capacity", options->capacity);
+    if (options->capacity_n) {
+        psc_json_key(j, "capacities");
+        psc_json_object(j);
+        for (uint32_t k = 0; k < options->capacity_n; k++)
+            psc_json_put_u64(j, options->capacities[k].backend, options->capacities[k].bytes);
+        psc_json_end_object(j);
+    }
     if (options->apart)
         psc_json_put_bool(j, "in_place", false);
     psc_json_end_object(j);

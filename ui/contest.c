@@ -173,7 +173,7 @@ static gboolean same_contest(const PscStudy *a, const PscStudy *b)
     const struct psc_plan_options x = a->options.plan, y = b->options.plan;
     return a->document == b->document && a->phase_index == b->phase_index && x.mode == y.mode && x.size == y.size &&
            x.slots == y.slots && x.seed == y.seed && x.order == y.order && x.faults == y.faults && x.align == y.align &&
-           x.capacity == y.capacity && x.apart == y.apart && x.generation == y.generation &&
+           x.capacity == y.capacity && x.capacities == y.capacities && x.apart == y.apart && x.generation == y.generation &&
            x.candela_faults == y.candela_faults && x.budget.work == y.budget.work && x.budget.milliseconds == y.budget.milliseconds;
 }
 

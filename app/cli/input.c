@@ -3,6 +3,8 @@
 #include "app/cli/lazy.h"
 #include "app/cli/words.h"
 #include "app/model.h"
+#include "core/base/mem.h"
+#include "core/plan/capacity.h"
 #include "core/plan/offsets/offsets.h"
 #include "traces/traces.h"
 
@@ -199,6 +201,23 @@ enum psc_status cli_planner_takes_options(const struct cli_options *o, struct ps
                     "optimal): %s does not look at it", odd, name);
 }
 
+/* A name under --capacity is that of a backend of some phase. */
+static enum psc_status capacities_fit(const struct cli_options *o, const struct psc_doc *doc, struct psc_error *reterr)
+{
+    const struct psc_capacity *unknown = NULL;
+    const struct psc_graph **graphs = o->plan.capacity_n ? psc_alloc((doc->phase_n + (size_t)1) * sizeof *graphs) : NULL;
+    if (!o->plan.capacity_n)
+        return PSC_OK;
+    if (!graphs)
+        return psc_fail_nomem(reterr);
+    for (uint32_t p = 0; p < doc->phase_n; p++)
+        graphs[p] = doc->phases[p].graph;
+    unknown = psc_capacity_unknown(&o->plan, graphs, doc->phase_n);
+    enum psc_status status = unknown ? psc_capacity_refuse(unknown, graphs, doc->phase_n, reterr) : PSC_OK;
+    psc_free(graphs);
+    return status;
+}
+
 enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, bool whole)
 {
     struct psc_report report = {0};
@@ -223,7 +242,7 @@ enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, 
     if (!whole && options->has_phase && (options->phase_kind || options->phase >= in->doc->phase_n) &&
         psc_doc_scan_all(in->doc, &error))
         return cli_complain(options->file, &error);
-    if (find_phase(in, options, &error))
+    if (find_phase(in, options, &error) || capacities_fit(options, in->doc, &error))
         return cli_complain(options->file, &error);
     if (options->plan_file &&
         psc_plan_read(&in->arena, options->plan_file, &in->foreign, &error))

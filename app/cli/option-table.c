@@ -141,9 +141,43 @@ static bool set_align(struct cli_options *o, const char *v)
     return cli_parse_bytes(v, &o->plan.align) && o->plan.align && !(o->plan.align & (o->plan.align - 1)) &&
            (o->replan = true);
 }
+/* "metal=1GiB": the arena of one backend. */
+static bool add_capacity(struct cli_options *o, const char *v, size_t name_n, const char *bytes)
+{
+    struct psc_capacity *c = &o->capacities[o->plan.capacity_n];
+    if (o->plan.capacity_n == CLI_CAPACITIES_MAX || !name_n || name_n >= sizeof *o->capacity_names)
+        return false;
+    memcpy(o->capacity_names[o->plan.capacity_n], v, name_n);
+    o->capacity_names[o->plan.capacity_n][name_n] = '\0';
+    for (uint32_t k = 0; k < o->plan.capacity_n; k++)
+        if (!strcmp(o->capacity_names[k], o->capacity_names[o->plan.capacity_n]))
+            return false;
+    c->backend = o->capacity_names[o->plan.capacity_n];
+    o->plan.capacities = o->capacities;
+    o->plan.capacity_n++;
+    return cli_parse_bytes(bytes, &c->bytes) && c->bytes;
+}
+
+/* "40MiB", "metal=1GiB,cpu=64MiB", "40MiB,metal=1GiB". A comma ends an item where a name follows: "1,048,576" is one number. */
 static bool set_capacity(struct cli_options *o, const char *v)
 {
-    return cli_parse_bytes(v, &o->plan.capacity) && o->plan.capacity && (o->replan = true);
+    char item[128];
+    for (const char *p = v;; p++) {
+        size_t n = strcspn(p, ",");
+        while (p[n] && strcspn(p + n + 1, "=") >= strcspn(p + n + 1, ","))
+            n += 1 + strcspn(p + n + 1, ",");
+        if (n >= sizeof item)
+            return false;
+        memcpy(item, p, n);
+        item[n] = '\0';
+        const char *equals = strchr(item, '=');
+        if (equals ? !add_capacity(o, item, (size_t)(equals - item), equals + 1)
+                   : p > v || !cli_parse_bytes(item, &o->plan.capacity) || !o->plan.capacity)
+            return false;
+        p += n;
+        if (!*p)
+            return o->replan = true;
+    }
 }
 static bool set_in_place(struct cli_options *o, const char *v)
 {
@@ -371,8 +405,8 @@ static const struct cli_option table[] = {
     {"--order", "ORDER", PLANNING | IN(CLI_RUN), set_order, "build or topological", "build or topological; default build"},
     {"--align", "BYTES", PLANNING | IN(CLI_RUN), set_align, "a power of two such as 64",
      "arenas: of every offset, default 4; with --memory arena of every block, default 64"},
-    {"--capacity", "BYTES", PLANNING | IN(CLI_RUN), set_capacity, "a size such as 40MiB or 1048576",
-     "arenas: refuse a plan that needs more of one backend"},
+    {"--capacity", "BYTES", PLANNING | IN(CLI_RUN), set_capacity, "a size such as 40MiB or 1048576, or one for each backend: cpu=40MiB,metal=1GiB",
+     "arenas: refuse a plan that needs more of one backend; or cpu=40MiB,metal=1GiB"},
     {"--in-place", "WHETHER", PLANNING | IN(CLI_RUN), set_in_place, "yes or no", "arenas: write over dying operands; default yes"},
     {"--work", "N", PLANNING | IN(CLI_RUN), set_work, "a number of looks", "optimal: how long to search, the same everywhere"},
     {"--time", "MS", PLANNING | IN(CLI_RUN), set_time, "milliseconds", "optimal: stop searching after this processor time"},

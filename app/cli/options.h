@@ -19,6 +19,8 @@ enum cli_format { CLI_AS_GRAPH, CLI_AS_TRACE, CLI_AS_PLAN, CLI_AS_CSV, CLI_AS_MI
 enum cli_view { CLI_ROWS, CLI_MAP, CLI_USAGE, CLI_KV_ROWS, CLI_INSIDE, CLI_VIEW_N };
 enum cli_story { CLI_RECORDED, CLI_PLANNED, CLI_BOTH, CLI_STORY_N }; /* of a phase with a plan and recorded events */
 
+#define CLI_CAPACITIES_MAX 16
+
 struct cli_options { /* all strings are borrowed from argv */
     enum cli_command command;
     bool help, version;
@@ -44,6 +46,8 @@ struct cli_options { /* all strings are borrowed from argv */
     const char *other;            /* of diff: the second FILE; NULL: the first one again */
     const char *from, *to;        /* of diff: a choice of planner each, or NULL */
     const char *graph_file;       /* of diff: whose graph two plans are of */
+    struct psc_capacity capacities[CLI_CAPACITIES_MAX]; /* plan.capacities */
+    char capacity_names[CLI_CAPACITIES_MAX][64];
     struct psc_pool_state pool;   /* plan.pool: with a budget */
     struct psc_budget budget;
     const char *phase_kind;       /* --phase decode: resolved when the document is open */

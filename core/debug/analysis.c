@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/debug/verdict.h"
+#include "core/plan/capacity.h"
 #include "core/plan/choice.h"
 
 #include <string.h>
@@ -94,6 +95,8 @@ static enum psc_status pack(struct psc_arena *arena, const struct psc_box_set *s
     uint64_t capacity = options->plan.capacity ? options->plan.capacity : PSC_CAPACITY_NONE;
     if (!packer)
         return refuse_packer(name, reterr);
+    if (options->plan.capacity_n)
+        return psc_capacity_refuse(&options->plan.capacities[0], NULL, 0, reterr);
     problem.align = options->plan.align;
     problem.capacity = &capacity;
     enum psc_status status = psc_offsets_pack(arena, &problem, packer, &options->plan.budget, ret, reterr);

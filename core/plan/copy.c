@@ -1,5 +1,7 @@
 #include "core/plan/copy.h"
 
+#include "core/plan/capacity.h"
+
 #include <string.h>
 
 struct copying {
@@ -55,6 +57,7 @@ enum psc_status psc_plan_copy(struct psc_arena *arena, const struct psc_graph *g
     *to = *plan;
     to->options.pool = NULL;
     to->options.foreign = NULL;
+    c.failed = !psc_capacities_keep(arena, &to->options);
     to->pool_at = NULL;
     to->planner = text(&c, plan->planner);
     to->order = block(&c, plan->order, graph->n, sizeof *plan->order);

@@ -20,6 +20,7 @@ enum psc_mode { PSC_MODE_UPSTREAM, PSC_MODE_HARDENED, PSC_MODE_N };
 enum psc_size { PSC_SIZE_CLASS, PSC_SIZE_EXACT, PSC_SIZE_N };
 enum psc_order { PSC_ORDER_BUILD, PSC_ORDER_TOPOLOGICAL, PSC_ORDER_N };
 
+struct psc_capacity { const char *backend; uint64_t bytes; }; /* as the graph spells it */
 struct psc_plan_options {
     enum psc_mode mode;    /* upstream: as the engine plans, its open holes included; hardened: without them */
     enum psc_size size;
@@ -32,6 +33,8 @@ struct psc_plan_options {
      * size, slots, order and faults: they count lives in the order that is executed and have no historic defects. */
     uint64_t align;        /* of every offset, bytes, a power of two; 0: 4, a word */
     uint64_t capacity;     /* of each backend's arena, bytes; 0: as large as it needs */
+    const struct psc_capacity *capacities; /* of single backends' arenas instead (core/plan/capacity.h); borrowed, a plan has its own */
+    uint32_t capacity_n;
     bool apart;            /* nothing in place */
     /* The candela planner looks at these and at none of the others but log and pool. */
     enum psc_generation generation;

@@ -1,6 +1,7 @@
 #include "core/plan/sketch.h"
 
 #include "core/base/mem.h"
+#include "core/plan/capacity.h"
 #include "core/plan/figures.h"
 #include "core/plan/pool-state.h"
 
@@ -490,6 +491,8 @@ enum psc_status psc_sketch_finish(struct psc_sketch *sketch, const char *planner
     };
     plan->options.pool = NULL;
     plan->options.foreign = NULL;
+    if (!psc_capacities_keep(arena, &plan->options))
+        return psc_fail_nomem(reterr);
     if (!plan->copies || !plan->walk)
         return psc_fail_nomem(reterr);
     status = psc_figures_measure(arena, sketch->graph, plan, &measured, reterr);

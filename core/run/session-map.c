@@ -1,6 +1,7 @@
 #include "core/run/session-map.h"
 
 #include "core/base/mem.h"
+#include "core/plan/capacity.h"
 #include "core/plan/pool-state.h"
 #include "core/run/arena-memory.h"
 #include "core/run/mapping.h"
@@ -237,6 +238,10 @@ static enum psc_status plan_graph(struct psc_session *s, const struct psc_mapped
     options.pool = &state;
     if (psc_session_fault(s, PSC_RUN_H5))
         options.faults |= PSC_FAULT_BIT(PSC_FAULT_H5);
+    const struct psc_graph *graph = mapped->graph;
+    const struct psc_capacity *unknown = psc_capacity_unknown(&options, &graph, 1);
+    if (!status && unknown)
+        status = psc_capacity_refuse(unknown, &graph, 1, reterr);
     if (!status)
         status = planner->plan(arena, mapped->graph, &options, ret, reterr);
     return status;

@@ -11,6 +11,7 @@
 #include "core/plan/planners/planners.h"
 
 #include "core/base/mem.h"
+#include "core/plan/capacity.h"
 #include "core/plan/offsets/boxing.h"
 #include "core/plan/planners/budget.h"
 #include "core/plan/sketch.h"
@@ -39,9 +40,9 @@ static uint32_t space_of(const struct arenas *a, uint8_t backend)
     return backend == PSC_BACKEND_NONE ? a->graph->backend_n : backend;
 }
 
-static uint8_t backend_of(const struct arenas *a, uint32_t space)
+static const char *backend_name(const struct arenas *a, uint32_t space)
 {
-    return space == a->graph->backend_n ? PSC_BACKEND_NONE : (uint8_t)space;
+    return space == a->graph->backend_n ? NULL : a->graph->backends[space];
 }
 
 /* ---- offsets ------------------------------------------------------------------------------------------------- */
@@ -49,9 +50,8 @@ static uint8_t backend_of(const struct arenas *a, uint32_t space)
 static enum psc_status refuse_capacity(const struct arenas *a, uint32_t space, struct psc_error *reterr)
 {
     const struct psc_offsets_space *s = &a->packed.spaces[space];
-    uint64_t capacity = a->sketch.options.capacity;
-    uint8_t backend = backend_of(a, space);
-    const char *name = backend == PSC_BACKEND_NONE ? "nodes without a backend" : a->graph->backends[backend];
+    const char *backend = backend_name(a, space), *name = backend ? backend : "nodes without a backend";
+    uint64_t capacity = psc_capacity_of(&a->sketch.options, backend);
     if (s->bound > capacity)
         return psc_fail(reterr, PSC_ERR_TOO_BIG, "the arena of %s needs at least %llu bytes, which are alive at position %u: "
                         "more than the capacity of %llu bytes, whatever the planner", name, (unsigned long long)s->bound,
@@ -73,7 +73,7 @@ static enum psc_status pack(struct arenas *a, struct psc_error *reterr)
     if (!capacity || !space)
         return psc_fail_nomem(reterr);
     for (uint32_t s = 0; s < space_n; s++)
-        capacity[s] = options->capacity ? options->capacity : PSC_CAPACITY_NONE;
+        capacity[s] = psc_capacity_of(options, backend_name(a, s));
     for (uint32_t k = 0; k < n; k++)
         space[k] = (uint8_t)space_of(a, a->boxing.backend[k]);
     status = psc_offsets_pack(scratch, &(struct psc_offsets_problem){
