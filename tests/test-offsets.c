@@ -1,4 +1,3 @@
-#include "core/plan/offsets/inside.h"
 #include "core/plan/offsets/offsets.h"
 
 #include "core/base/hash.h"
@@ -456,68 +455,6 @@ static void test_million(gconstpointer data)
     pack_many(data, 1000000, false);
 }
 
-/* ---- fitting ends ------------------------------------------------------------------------------------------------- */
-
-static bool place_inside(struct psc_arena *arena, struct psc_offsets_problem *p, uint64_t capacity, uint64_t looks,
-                         struct psc_offsets *ret)
-{
-    uint32_t *live = psc_arena_alloc(arena, p->box_n, sizeof *live);
-    *ret = (struct psc_offsets){.offset = psc_arena_alloc(arena, p->box_n, sizeof *ret->offset),
-                                .turn = psc_arena_alloc(arena, p->box_n, sizeof *ret->turn),
-                                .spaces = psc_arena_alloc0(arena, 1, sizeof *ret->spaces), .space_n = 1};
-    p->align = MAX(p->align, 1);
-    g_assert_true(psc_offsets_sort(p, arena));
-    return psc_place_inside(p, capacity, &looks, live, ret->offset, ret->turn);
-}
-
-/* The last box goes to the end of the gap 8..16 whose neighbour, 2, ends one step before it does; 0 ends four after. */
-static void test_inside(void)
-{
-    static const uint64_t expected[] = {0, 8, 16, 24, 12};
-    struct psc_arena arena = {0};
-    struct psc_offsets packed;
-    struct psc_offsets_problem p = boxes_text(&arena, "0 9 8, 0 2 8, 0 4 8, 1 5 8, 2 5 4");
-    g_assert_true(place_inside(&arena, &p, 32, 1000, &packed));
-    g_assert_cmpmem(packed.offset, sizeof expected, expected, sizeof expected);
-    g_assert_false(place_inside(&arena, &p, 31, 1000, &packed));
-    g_assert_true(place_inside(&arena, &p, 32, 16, &packed)); /* 1, 2, 3, 4 and 5 looks, and one is left */
-    g_assert_false(place_inside(&arena, &p, 32, 14, &packed));
-    psc_arena_release(&arena);
-}
-
-/* What is placed lies inside, apart and aligned; where there is room for all beside each other, everything is placed. */
-static void test_inside_random(void)
-{
-    uint64_t seed = test_seed();
-    unsigned placed = 0, refused = 0;
-    g_test_message("seed %" G_GUINT64_FORMAT, seed);
-    for (unsigned round = 0; round < 600; round++) {
-        struct psc_arena arena = {0};
-        struct boxes_shape shape = {.n = 40, .steps = 20, .life_max = 12, .bytes_max = 1000, .zeros = round % 2, .align = round % 3 * 16};
-        struct psc_offsets_problem p = boxes_random(&arena, seed + round, &shape);
-        struct psc_offsets packed;
-        struct psc_error error = {0};
-        uint64_t bound = boxes_bound(&p, 0), capacity = bound + bound * (round % 5) / 10, all = 0;
-        for (uint32_t i = 0; i < p.box_n; i++)
-            all += psc_box_room(MAX(p.align, 1), p.boxes[i].bytes);
-        g_assert_true(place_inside(&arena, &p, all, UINT64_MAX, &packed));
-        g_assert_false(bound && place_inside(&arena, &p, bound - 1, UINT64_MAX, &packed));
-        if (!place_inside(&arena, &p, capacity, UINT64_MAX, &packed)) {
-            refused++;
-        } else {
-            for (uint32_t i = 0; i < p.box_n; i++)
-                packed.spaces[0].height = MAX(packed.spaces[0].height, packed.offset[i] + psc_box_room(p.align, p.boxes[i].bytes));
-            g_assert_cmpuint(packed.spaces[0].height, <=, capacity);
-            if (psc_offsets_check(&p, &packed, &error))
-                g_error("%s", error.text);
-            placed++;
-        }
-        psc_arena_release(&arena);
-    }
-    g_assert_cmpuint(placed, >, 50);
-    g_assert_cmpuint(refused, >, 50);
-}
-
 /* ---- out of memory --------------------------------------------------------------------------------------------------------- */
 
 struct oom {
@@ -575,8 +512,6 @@ int main(int argc, char **argv)
     g_test_add_func("/core/plan/offsets/one-space-of-several-is-packed-as-it-is", test_one_of_spaces);
     g_test_add_func("/core/plan/offsets/the-naive-check-sees-each-rule", test_check);
     g_test_add_func("/core/plan/offsets/the-sweep-sees-what-the-naive-check-sees", test_verify);
-    g_test_add_func("/core/plan/offsets/fitting-ends/beside-who-ends-nearest", test_inside);
-    g_test_add_func("/core/plan/offsets/fitting-ends/lies-inside-and-apart", test_inside_random);
     g_test_add_func("/core/plan/offsets/oom", test_oom);
     return g_test_run();
 }

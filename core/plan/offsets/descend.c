@@ -163,6 +163,10 @@ static enum psc_status step(struct descent *d, uint32_t p, uint64_t aim)
     struct part *part = &d->parts[p];
     enum psc_status status;
     uint64_t capacity;
+    if (*d->work < part->n) { /* each box that is placed makes a section be looked at */
+        d->spent = true;
+        return PSC_OK;
+    }
     if (!part->search) {
         status = d->begun >= PARTS_SEARCHED ? PSC_ERR_TOO_BIG
                                             : psc_search_begin(d->p, &d->sections, p, d->order + part->first, part->n, &part->search);

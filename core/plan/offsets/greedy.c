@@ -82,17 +82,19 @@ static void measure_live(const struct psc_offsets_problem *p, uint64_t *live)
 
 /* Steps are visited by falling live bytes, and a box is placed at the first step visited in which it lives: its turn is
  * the least rank of the steps of its life. Steps at which nothing begins never have more than the one before them. */
-uint32_t *psc_order_by_breadth(const struct psc_beside *b, struct psc_arena *scratch)
+uint32_t *psc_order_by_breadth(const struct psc_beside *b, const uint32_t *by_size, struct psc_arena *scratch)
 {
     const struct psc_offsets_problem *p = b->p;
     size_t n = p->box_n;
-    uint32_t *order = psc_order_by_size(p, scratch);
+    uint32_t *order = psc_arena_alloc(scratch, n, sizeof *order);
     struct psc_arena_mark mark = psc_arena_mark(scratch);
     uint32_t *ranked = psc_arena_alloc(scratch, n, sizeof *ranked), *other = psc_arena_alloc(scratch, n, sizeof *other);
     uint64_t *keys = psc_arena_alloc(scratch, n, sizeof *keys), *other_keys = psc_arena_alloc(scratch, n, sizeof *keys);
     uint64_t *tree = psc_arena_alloc(scratch, 2 * n, sizeof *tree);
     if (!order || !ranked || !other || !keys || !other_keys || !tree)
         return NULL;
+    for (uint32_t k = 0; k < p->box_n; k++)
+        order[k] = by_size[k];
     measure_live(p, keys);
     for (uint32_t k = 0; k < p->box_n; k++)
         ranked[k] = k;
@@ -124,9 +126,11 @@ enum psc_status psc_pack_greedy_breadth(const struct psc_offsets_problem *proble
                                         uint32_t *turn, struct psc_offsets_space *space)
 {
     struct psc_beside beside;
-    const uint32_t *order;
+    const uint32_t *by_size, *order;
+    bool below;
     (void)goal, (void)budget, (void)space;
-    if (!psc_beside_build(&beside, problem, scratch) || !(order = psc_order_by_breadth(&beside, scratch)))
+    if (!psc_beside_build(&beside, problem, scratch) || !(by_size = psc_order_by_size(problem, scratch)) ||
+        !(order = psc_order_by_breadth(&beside, by_size, scratch)))
         return PSC_ERR_NOMEM;
-    return psc_place_beside(&beside, order, PSC_PLACE_BEST, scratch, offset, turn);
+    return psc_place_beside(&beside, order, PSC_PLACE_BEST, UINT64_MAX, scratch, offset, turn, &below);
 }

@@ -88,16 +88,43 @@ static enum psc_status search(const struct ladder *l, const struct psc_offsets_b
     return number_turns(l) ? PSC_OK : PSC_ERR_NOMEM;
 }
 
-/* No strategy of its own: the largest first, each into the lowest gap. */
-static enum psc_status place_first_fit(struct ladder *l)
+static bool try_packer(struct ladder *l, const char *name, const struct psc_offsets_budget *budget)
 {
-    struct psc_arena_mark mark = psc_arena_mark(l->scratch);
-    const uint32_t *order = psc_order_by_size(l->p, l->scratch);
-    if (!order || psc_place_in_order(l->p, order, PSC_PLACE_FIRST, l->scratch, l->next, l->next_turn))
-        return PSC_ERR_NOMEM;
-    keep_if_lower(l, "greedy-size, first fit");
-    psc_arena_rewind(l->scratch, mark);
-    return PSC_OK;
+    if (psc_packer_find(name)->pack(l->p, l->goal, budget, l->scratch, l->next, l->next_turn, l->space))
+        return false;
+    keep_if_lower(l, name);
+    return true;
+}
+
+static bool try_order(struct ladder *l, const struct psc_beside *beside, const uint32_t *order, enum psc_place_fit fit,
+                      const char *by)
+{
+    bool lower;
+    if (psc_place_beside(beside, order, fit, l->height, l->scratch, l->next, l->next_turn, &lower))
+        return false;
+    if (lower)
+        keep_if_lower(l, by);
+    return true;
+}
+
+/* The rungs that place one by one. Who is beside whom they find once, and each gives up at the height of those before it.
+ * The last is no strategy of its own: the largest first, each into the lowest gap; boxes that are piled up have no gaps. */
+static bool try_orders(struct ladder *l, const struct psc_offsets_budget *budget)
+{
+    struct psc_beside beside;
+    const uint32_t *by_size, *by_breadth;
+    if (!psc_beside_build(&beside, l->p, l->scratch) || !(by_size = psc_order_by_size(l->p, l->scratch)) ||
+        !try_order(l, &beside, by_size, PSC_PLACE_BEST, "greedy-size"))
+        return false;
+    if (!is_done(l) && (!(by_breadth = psc_order_by_breadth(&beside, by_size, l->scratch)) ||
+                        !try_order(l, &beside, by_breadth, PSC_PLACE_BEST, "greedy-breadth")))
+        return false;
+    if (!is_done(l) && !(beside.way == PSC_BESIDE_SHELVED
+                             ? try_order(l, &beside, l->p->by_begin, PSC_PLACE_FIRST, "linear-scan")
+                             : try_packer(l, "linear-scan", budget)))
+        return false;
+    return is_done(l) || beside.way == PSC_BESIDE_PILED ||
+           try_order(l, &beside, by_size, PSC_PLACE_FIRST, "greedy-size, first fit");
 }
 
 /* The lowest arena, of some between the bound and what is there, that fitting ends finds room in. The search begins where it
@@ -107,16 +134,16 @@ static bool place_inside(const struct ladder *l, struct inside *ret)
     struct psc_arena_mark mark;
     uint64_t lo = l->space->bound > l->goal ? l->space->bound : l->goal, looks = INSIDE_LOOKS + 96 * (uint64_t)l->p->box_n;
     uint64_t step = l->height - lo > INSIDE_TRIES ? (l->height - lo) / INSIDE_TRIES : 1;
-    uint32_t *live;
+    struct psc_filling *arena;
     ret->offset = psc_arena_alloc(l->scratch, l->p->box_n, sizeof *ret->offset);
     ret->turn = psc_arena_alloc(l->scratch, l->p->box_n, sizeof *ret->turn);
     mark = psc_arena_mark(l->scratch);
-    live = psc_arena_alloc(l->scratch, l->p->box_n, sizeof *live);
-    if (!ret->offset || !ret->turn || !live)
+    arena = psc_filling_new(l->p, l->scratch);
+    if (!ret->offset || !ret->turn || !arena)
         return false;
     ret->height = UINT64_MAX;
     for (uint64_t capacity = lo; looks && capacity < l->height && ret->height == UINT64_MAX; capacity += step)
-        if (psc_place_inside(l->p, capacity, &looks, live, ret->offset, ret->turn))
+        if (psc_filling_run(arena, capacity, &looks, ret->offset, ret->turn))
             ret->height = height_of(l->p, ret->offset);
     psc_arena_rewind(l->scratch, mark);
     return true;
@@ -136,7 +163,6 @@ enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint
                                  const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                                  uint32_t *turn, struct psc_offsets_space *space)
 {
-    static const char *const rungs[] = {"best-fit", "greedy-size", "greedy-breadth", "linear-scan"};
     struct ladder l = {.p = problem, .scratch = scratch, .offset = offset, .turn = turn, .goal = goal, .space = space,
                        .height = UINT64_MAX};
     struct inside inside = {.height = UINT64_MAX};
@@ -144,12 +170,7 @@ enum psc_status psc_pack_optimal(const struct psc_offsets_problem *problem, uint
     l.next_turn = psc_arena_alloc(scratch, problem->box_n, sizeof *l.next_turn);
     if (!l.next || !l.next_turn)
         return PSC_ERR_NOMEM;
-    for (size_t k = 0; k < sizeof rungs / sizeof *rungs && !is_done(&l); k++) {
-        if (psc_packer_find(rungs[k])->pack(problem, goal, budget, scratch, l.next, l.next_turn, space))
-            return PSC_ERR_NOMEM;
-        keep_if_lower(&l, rungs[k]);
-    }
-    if (!is_done(&l) && place_first_fit(&l))
+    if (!try_packer(&l, "best-fit", budget) || (!is_done(&l) && !try_orders(&l, budget)))
         return PSC_ERR_NOMEM;
     if (is_done(&l))
         return PSC_OK;

@@ -1,5 +1,7 @@
 #include "core/plan/offsets/place.h"
 
+#include "core/plan/offsets/shelf.h"
+
 #include <string.h>
 
 /* ---- who is beside whom --------------------------------------------------------------------------------------- */
@@ -49,6 +51,16 @@ static bool list_earlier(struct psc_beside *b, struct psc_arena *arena)
     return true;
 }
 
+/* With lists a box pays for each neighbour, and more for each the more there are to sort; on the shelf it pays for every box,
+ * but little. They cost the same at about 16 + 6 n boxes to each of n neighbours. */
+static enum psc_beside_way choose_way(uint32_t box_n, uint64_t pair_n)
+{
+    uint64_t around = box_n ? pair_n / box_n : 0;
+    if (pair_n > PSC_PAIRS_MAX)
+        return PSC_BESIDE_PILED;
+    return box_n <= PSC_SHELF_MAX && box_n <= around * (16 + 6 * around) ? PSC_BESIDE_SHELVED : PSC_BESIDE_LISTED;
+}
+
 bool psc_beside_build(struct psc_beside *b, const struct psc_offsets_problem *p, struct psc_arena *arena)
 {
     *b = (struct psc_beside){.p = p};
@@ -59,32 +71,83 @@ bool psc_beside_build(struct psc_beside *b, const struct psc_offsets_problem *p,
     for (uint32_t k = 0; k < p->box_n; k++)
         b->place_of[p->by_begin[k]] = k;
     count_pairs(b);
-    b->listed = b->pair_n <= PSC_PAIRS_MAX;
-    return !b->listed || list_earlier(b, arena);
+    b->way = choose_way(p->box_n, b->pair_n);
+    return b->way != PSC_BESIDE_LISTED || list_earlier(b, arena);
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------------------------ */
 
-struct placing {
-    const struct psc_beside *beside;
-    struct psc_span *spans; /* of placed boxes beside the present one */
-    uint32_t *around;       /* how many may be beside one box at most */
-    uint64_t *offset;
-    uint64_t *top;          /* [box_n], by place: end of a placed box, 0 while it is not placed */
-    uint64_t *at;           /* [box_n], by place: begin of a placed box */
+/* The gap looked for while the spans beside a box come by address. Gaps are at most 2^60 bytes, so one comparison tells
+ * whether one is large enough and smaller than the best: what is too small, or no gap, wraps around. */
+struct seek {
+    uint64_t bytes, align;
+    enum psc_place_fit fit;
+    uint64_t at;              /* the bytes below it are taken, or not large enough */
+    uint64_t best, more;      /* where the best gap begins, and what it has beyond bytes */
 };
 
-/* Adds a span to a sorted few, or to a heap of many that is sorted later. */
-static void add_span(struct psc_span *spans, uint32_t n, struct psc_span span)
+#define NO_GAP (UINT64_MAX / 4)
+
+/* true: no other gap can be better. */
+static inline bool pass_span(struct seek *seek, const struct psc_span *span)
 {
-    enum { FEW = 48 };
-    uint32_t k = n;
-    for (; k && n < FEW && spans[k - 1].lo > span.lo; k--)
-        spans[k] = spans[k - 1];
-    spans[k] = span;
+    uint64_t more = span->lo - seek->at - seek->bytes, top = psc_box_room(seek->align, span->hi);
+    if (more < seek->more) {
+        seek->best = seek->at;
+        seek->more = more;
+        if (seek->fit == PSC_PLACE_FIRST || !more)
+            return true;
+    }
+    seek->at = top > seek->at ? top : seek->at;
+    return false;
 }
 
-static void sort_spans(struct psc_span *spans, uint32_t n)
+static inline uint64_t end_seek(const struct seek *seek)
+{
+    return seek->more == NO_GAP ? seek->at : seek->best;
+}
+
+enum { FEW = 8, SOME = 40 };
+
+struct placing {
+    const struct psc_beside *beside;
+    enum psc_place_fit fit;
+    uint64_t *offset;
+    struct psc_shelf shelf;
+    /* by lists */
+    struct psc_span *found;  /* of placed boxes beside the present one, and one to spare */
+    struct psc_span *placed; /* [box_n], by place; hi is 0 while it is not placed */
+};
+
+static void sort_few(const struct psc_span *from, struct psc_span *to, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct psc_span span = from[i];
+        uint32_t k = i;
+        for (; k && to[k - 1].lo > span.lo; k--)
+            to[k] = to[k - 1];
+        to[k] = span;
+    }
+}
+
+/* Counts how many lie below each: more comparisons than need be, but none that is guessed wrong. */
+static void sort_some(const struct psc_span *from, struct psc_span *to, uint32_t n)
+{
+    uint32_t below[SOME];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rank = 0;
+        for (uint32_t k = 0; k < i; k++) {
+            bool above = from[k].lo > from[i].lo;
+            below[k] += above;
+            rank += !above;
+        }
+        below[i] = rank;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        to[below[i]] = from[i];
+}
+
+static void sort_many(struct psc_span *spans, uint32_t n)
 {
     static const uint32_t gaps[] = {1636804, 727468, 323318, 143696, 63864, 28384, 12615, 5606, 2491, 1107, 492, 218, 97, 43, 19, 8, 3, 1};
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
@@ -100,44 +163,60 @@ static void sort_spans(struct psc_span *spans, uint32_t n)
 static uint32_t gather(const struct placing *s, uint32_t place)
 {
     const struct psc_beside *b = s->beside;
+    struct psc_span *found = s->found;
     uint32_t n = 0;
     for (uint32_t k = b->earlier_at[place]; k < b->earlier_at[place + 1]; k++) {
-        uint32_t other = b->earlier[k];
-        if (s->top[other])
-            add_span(s->spans, n++, (struct psc_span){s->at[other], s->top[other]});
+        struct psc_span span = s->placed[b->earlier[k]];
+        found[n] = span;
+        n += span.hi != 0;
     }
-    for (uint32_t other = place + 1; other < b->until[place]; other++)
-        if (s->top[other])
-            add_span(s->spans, n++, (struct psc_span){s->at[other], s->top[other]});
-    if (n > 48)
-        sort_spans(s->spans, n);
+    for (uint32_t other = place + 1; other < b->until[place]; other++) {
+        struct psc_span span = s->placed[other];
+        found[n] = span;
+        n += span.hi != 0;
+    }
     return n;
 }
 
-static uint64_t choose(const struct placing *s, uint32_t n, uint64_t bytes, uint64_t align, enum psc_place_fit fit)
+static uint64_t choose_listed(const struct placing *s, uint32_t place, uint64_t bytes, uint64_t align)
 {
-    uint64_t at = 0, best = 0, best_gap = UINT64_MAX;
-    for (uint32_t k = 0; k < n; k++) {
-        const struct psc_span *span = &s->spans[k];
-        if (span->lo >= at && span->lo - at >= bytes && span->lo - at < best_gap) {
-            best = at;
-            best_gap = span->lo - at;
-            if (fit == PSC_PLACE_FIRST || best_gap == bytes)
-                return best;
-        }
-        if (span->hi > at)
-            at = align > 1 ? psc_box_room(align, span->hi) : span->hi;
-    }
-    return best_gap == UINT64_MAX ? at : best;
+    struct seek seek = {.bytes = bytes, .align = align, .fit = s->fit, .more = NO_GAP};
+    uint32_t n = gather(s, place);
+    struct psc_span sorted[SOME];
+    const struct psc_span *spans = n > SOME ? s->found : sorted;
+    if (n > SOME)
+        sort_many(s->found, n);
+    else if (n > FEW)
+        sort_some(s->found, sorted, n);
+    else
+        sort_few(s->found, sorted, n);
+    for (uint32_t k = 0; k < n && !pass_span(&seek, &spans[k]); k++)
+        ;
+    return end_seek(&seek);
+}
+
+static uint64_t choose_shelved(const struct placing *s, uint32_t place, uint64_t bytes, uint64_t align)
+{
+    struct seek seek = {.bytes = bytes, .align = align, .fit = s->fit, .more = NO_GAP};
+    for (uint32_t first = 0; first < s->shelf.n; first += 64)
+        for (uint64_t met = psc_shelf_met(&s->shelf, first, place, s->beside->until[place]); met; met &= met - 1)
+            if (pass_span(&seek, &s->shelf.spans[first + (uint32_t)__builtin_ctzll(met)]))
+                return end_seek(&seek);
+    return end_seek(&seek);
 }
 
 static void put(struct placing *s, uint32_t place, uint64_t at)
 {
     const struct psc_offsets_problem *p = s->beside->p;
     uint32_t i = p->by_begin[place];
+    struct psc_span span = {at, at + psc_box_room(p->align, p->boxes[i].bytes)};
     s->offset[i] = at;
-    s->at[place] = at;
-    s->top[place] = p->boxes[i].bytes ? at + psc_box_room(p->align, p->boxes[i].bytes) : 0;
+    if (!p->boxes[i].bytes)
+        return;
+    if (s->beside->way == PSC_BESIDE_SHELVED)
+        psc_shelf_put(&s->shelf, place, s->beside->until[place], span);
+    else
+        s->placed[place] = span;
 }
 
 /* ---- no lists: on top of what is there -------------------------------------------------------------------------- */
@@ -202,8 +281,8 @@ static uint64_t own_align(const struct psc_offsets_problem *p, uint32_t i)
     return p->aligns && p->aligns[i] > p->align ? p->aligns[i] : p->align;
 }
 
-static enum psc_status pile_up(const struct psc_offsets_problem *p, const uint32_t *order, struct psc_arena *scratch,
-                               uint64_t *offset, uint32_t *turn)
+static enum psc_status pile_up(const struct psc_offsets_problem *p, const uint32_t *order, uint64_t below,
+                               struct psc_arena *scratch, uint64_t *offset, uint32_t *turn, bool *ret_below)
 {
     struct skyline s = {.n = p->step_n};
     struct psc_arena_mark mark = psc_arena_mark(scratch);
@@ -213,9 +292,10 @@ static enum psc_status pile_up(const struct psc_offsets_problem *p, const uint32
     if (!s.most || !s.mark)
         return PSC_ERR_NOMEM;
     for (int pass = 0; pass < 2; pass++) /* fixed ones first */
-        for (uint32_t k = 0; k < p->box_n; k++) {
+        for (uint32_t k = 0; k < p->box_n && *ret_below; k++) {
             uint32_t i = order[k];
             const struct psc_box *box = &p->boxes[i];
+            uint64_t top;
             bool fixed = p->fixed && p->fixed[i] != PSC_OFFSET_FREE;
             if (fixed != (pass == 0))
                 continue;
@@ -225,7 +305,9 @@ static enum psc_status pile_up(const struct psc_offsets_problem *p, const uint32
                 continue;
             if (!fixed)
                 offset[i] = psc_box_room(own_align(p, i), skyline_top(&s, box->begin, box->end));
-            skyline_raise(&s, box->begin, box->end, offset[i] + psc_box_room(p->align, box->bytes));
+            top = offset[i] + psc_box_room(p->align, box->bytes);
+            skyline_raise(&s, box->begin, box->end, top);
+            *ret_below = fixed || top < below;
         }
     psc_arena_rewind(scratch, mark);
     return PSC_OK;
@@ -237,25 +319,35 @@ static bool make_room(struct placing *s, struct psc_arena *scratch)
 {
     const struct psc_beside *b = s->beside;
     uint32_t most = 0;
+    if (b->way == PSC_BESIDE_SHELVED)
+        return psc_shelf_init(&s->shelf, b->p->box_n, scratch);
     for (uint32_t k = 0; k < b->p->box_n; k++) {
         uint32_t n = b->earlier_at[k + 1] - b->earlier_at[k] + b->until[k] - k - 1;
         most = n > most ? n : most;
     }
-    s->spans = psc_arena_alloc(scratch, most, sizeof *s->spans);
-    s->at = psc_arena_alloc(scratch, b->p->box_n, sizeof *s->at);
-    s->top = psc_arena_alloc0(scratch, b->p->box_n, sizeof *s->top);
-    return s->spans && s->at && s->top;
+    s->found = psc_arena_alloc(scratch, (size_t)most + 1, sizeof *s->found);
+    s->placed = psc_arena_alloc0(scratch, b->p->box_n, sizeof *s->placed);
+    return s->found && s->placed;
 }
 
-enum psc_status psc_place_beside(const struct psc_beside *b, const uint32_t *order, enum psc_place_fit fit,
-                                 struct psc_arena *scratch, uint64_t *offset, uint32_t *turn)
+static uint64_t choose(const struct placing *s, uint32_t i, uint64_t bytes)
+{
+    uint32_t place = s->beside->place_of[i];
+    uint64_t align = own_align(s->beside->p, i);
+    return s->beside->way == PSC_BESIDE_SHELVED ? choose_shelved(s, place, bytes, align)
+                                                : choose_listed(s, place, bytes, align);
+}
+
+enum psc_status psc_place_beside(const struct psc_beside *b, const uint32_t *order, enum psc_place_fit fit, uint64_t below,
+                                 struct psc_arena *scratch, uint64_t *offset, uint32_t *turn, bool *ret_below)
 {
     const struct psc_offsets_problem *p = b->p;
-    struct placing s = {.beside = b, .offset = offset};
+    struct placing s = {.beside = b, .fit = fit, .offset = offset};
     struct psc_arena_mark mark = psc_arena_mark(scratch);
     uint32_t placed = 0;
-    if (!b->listed)
-        return pile_up(p, order, scratch, offset, turn);
+    *ret_below = true;
+    if (b->way == PSC_BESIDE_PILED)
+        return pile_up(p, order, below, scratch, offset, turn, ret_below);
     if (!make_room(&s, scratch))
         return PSC_ERR_NOMEM;
     for (uint32_t i = 0; p->fixed && i < p->box_n; i++)
@@ -263,12 +355,14 @@ enum psc_status psc_place_beside(const struct psc_beside *b, const uint32_t *ord
             put(&s, b->place_of[i], p->fixed[i]);
             turn[i] = placed++;
         }
-    for (uint32_t k = 0; k < p->box_n; k++) {
-        uint32_t i = order[k], place = b->place_of[i];
-        uint64_t bytes = psc_box_room(p->align, p->boxes[i].bytes);
+    for (uint32_t k = 0; k < p->box_n && *ret_below; k++) {
+        uint32_t i = order[k];
+        uint64_t bytes = psc_box_room(p->align, p->boxes[i].bytes), at;
         if (p->fixed && p->fixed[i] != PSC_OFFSET_FREE)
             continue;
-        put(&s, place, bytes ? choose(&s, gather(&s, place), bytes, own_align(p, i), fit) : 0);
+        at = bytes ? choose(&s, i, bytes) : 0;
+        *ret_below = at + bytes < below;
+        put(&s, b->place_of[i], at);
         turn[i] = placed++;
     }
     psc_arena_rewind(scratch, mark);
@@ -281,8 +375,9 @@ enum psc_status psc_place_in_order(const struct psc_offsets_problem *p, const ui
     struct psc_beside beside;
     struct psc_arena_mark mark = psc_arena_mark(scratch);
     enum psc_status status = psc_beside_build(&beside, p, scratch) ? PSC_OK : PSC_ERR_NOMEM;
+    bool below;
     if (!status)
-        status = psc_place_beside(&beside, order, fit, scratch, offset, turn);
+        status = psc_place_beside(&beside, order, fit, UINT64_MAX, scratch, offset, turn, &below);
     psc_arena_rewind(scratch, mark);
     return status;
 }
