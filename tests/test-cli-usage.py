@@ -5,6 +5,7 @@ import csv
 import os
 import re
 import struct
+import subprocess
 import sys
 import zlib
 
@@ -397,6 +398,21 @@ def pixels(name):
         rows.append([bytes(row[i:i + 3]) for i in range(0, len(row), step)])
         before = row
     return width, height, rows
+
+
+@test
+def what_takes_long_is_told_on_a_terminal():
+    """And nowhere else: every other test here sees what stderr says, and that it says nothing."""
+    master, slave = os.openpty()
+    process = subprocess.Popen([CLI, 'render', METAL, '-o', path('large.png'), '--size', '16384x16384'], stderr=slave)
+    os.close(slave)
+    seen = b''
+    while b' s' not in seen:
+        seen += os.read(master, 1000)
+    process.kill()
+    process.wait(timeout=60)
+    os.close(master)
+    check(seen.startswith(b'\r\x1b[Kdrawing ') and b'large.png: ' in seen, seen)
 
 
 @test

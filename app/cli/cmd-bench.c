@@ -1,6 +1,7 @@
 /* bench: how fast a model reads a prompt (pp) and generates (tg), beside what the memory can do. */
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "app/subject.h"
 #include "backends/registry.h"
@@ -233,16 +234,14 @@ static enum psc_status measure(const struct bench *b, bool generates, uint32_t t
     double tps = 0;
     snprintf(s->name, sizeof s->name, "%s%" PRIu32, generates ? "tg" : "pp", tokens);
     for (uint32_t i = 0; !status && i <= repeats; i++) {
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K%s: %" PRIu32 " of %" PRIu32, s->name, i, repeats);
+        cli_progress("%s", s->name);
+        cli_progress_count(i, repeats, "times");
         status = run_once(b, prompt_n, n, false, s, &tps, reterr);
         if (!status && i)
             s->tps[s->n++] = tps;
     }
     if (!status && b->options->run.ops)
         status = run_once(b, prompt_n, n, true, s, &tps, reterr);
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
     if (status)
         return status;
     qsort(s->tps, s->n, sizeof *s->tps, ascending);
@@ -400,23 +399,12 @@ static void add_people(struct psc_text *out, const struct bench *b, const struct
         add_ops(out, &s[i]);
 }
 
-/* ctx: the percent told last. */
-static bool making_cb(void *ctx, uint64_t bytes, uint64_t total)
-{
-    unsigned *told = ctx, now = (unsigned)(bytes * 100 / (total ? total : 1));
-    if (isatty(STDERR_FILENO) && now != *told)
-        fprintf(stderr, "\r\033[Kmaking weights: %u %%", now);
-    *told = now;
-    return true;
-}
-
 enum cli_exit cli_bench(struct cli_options *options)
 {
     static struct series series[2];
     struct bench b = {.options = options};
-    unsigned told = 0;
     struct app_model_request request = {.path = options->file, .preset = options->preset, .weights = options->weights,
-                                        .watch = &(struct psc_seed_watch){making_cb, &told}};
+                                        .watch = &(struct psc_seed_watch){cli_progress_cb, NULL}};
     struct psc_error error = {.byte = UINT64_MAX};
     struct psc_text out = {0};
     unsigned n = 0;
@@ -426,9 +414,8 @@ enum cli_exit cli_bench(struct cli_options *options)
         (void)psc_fail(&error, PSC_ERR_USAGE, "-p 0 -n 0: there is nothing to measure");
         return cli_complain(NULL, &error);
     }
+    cli_progress("making weights");
     enum psc_status status = app_subject_open(&b.subject, &request, 0, NULL, &error);
-    if (told && isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
     if (!status && !b.subject.model.model)
         status = psc_fail(&error, PSC_ERR_USAGE, "bench measures models: a GGUF file or --preset NAME");
     if (!status) {

@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/figures.h"
 #include "app/cli/input.h"
+#include "app/cli/progress.h"
 #include "app/cli/run-arena.h"
 #include "app/cli/words.h"
 #include "core/debug/explain.h"
@@ -50,6 +51,8 @@ static enum cli_exit each_step(const struct cli_input *in, const struct cli_opti
         struct psc_step step = {0};
         struct psc_record_check check = {0};
         struct psc_error named = {.byte = UINT64_MAX};
+        cli_progress("checking %s", phase->kind && *phase->kind ? phase->kind : options->file);
+        cli_progress_count(s, n, "steps");
         enum psc_status got = psc_doc_load_step(in->doc, p, s, &arena, &step, &error);
         if (!got && !step.unreadable)
             got = psc_records_check_with(&arena, records, &step, &check, &error);
@@ -74,6 +77,7 @@ static void flush(struct psc_text *out)
 {
     if (out->failed || out->n < 1 << 16)
         return;
+    cli_progress_streams();
     fwrite(out->s, 1, out->n, stdout);
     psc_text_clear(out);
 }

@@ -4,6 +4,7 @@
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
 #include "app/cli/option-table.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 #include "core/candela/plan.h"
@@ -120,6 +121,7 @@ static enum cli_exit run_entry(struct comparing *c, uint32_t i, bool lazy)
     struct entry *e = &c->entries[i];
     struct cli_input *in = &c->in;
     struct psc_error error = {0};
+    cli_progress("planning with %s", e->name);
     if (lazy && e->choice.filed) {
         enum psc_status status = cli_lazy_doc(&e->options, &e->in.doc, &error);
         if (status == PSC_ERR_NOMEM)
@@ -330,6 +332,7 @@ static void tell_nobody(const struct comparing *c)
     cli_add_safe(&line, c->options->file);
     psc_text_addf(&line, ": nobody asked can plan phase %" PRIu32 ": %s: ", c->options->phase, c->contenders[0].name);
     cli_add_safe(&line, c->contenders[0].why);
+    cli_progress_end();
     fprintf(stderr, "planscope-cli: %s\n", psc_text_str(&line));
     psc_text_release(&line);
 }

@@ -4,6 +4,7 @@
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
 #include "app/cli/option-table.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 #include "core/debug/diff-plans.h"
@@ -318,6 +319,7 @@ static enum cli_exit answer(const struct cli_options *options, const struct side
     struct psc_error error = {0};
     struct psc_text out = {0};
     enum cli_exit status;
+    cli_progress("comparing both");
     if (psc_diff_plans(&arena, &left, &right, &diff, &error)) {
         status = cli_complain(NULL, &error);
     } else {

@@ -2,6 +2,7 @@
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
 #include "app/cli/out.h"
+#include "app/cli/progress.h"
 #include "app/model-write.h"
 #include "app/model.h"
 #include "core/base/mem.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- a trace of one phase ------------------------------------------------------------------- */
 
@@ -125,6 +125,7 @@ static enum cli_exit make_text(const struct cli_input *in, const struct cli_opti
     }
     enum cli_exit status = CLI_CLEAN;
     enum psc_status wrote = PSC_OK;
+    cli_progress("writing %s", options->out);
     if (options->format == CLI_AS_GRAPH && phase->graph) {
         wrote = psc_graph_write(phase, options->pretty, text, &error);
     } else {
@@ -160,31 +161,27 @@ static enum cli_exit write_text(const char *path, const struct psc_text *text)
 
 /* ---- a model ---------------------------------------------------------------------------------- */
 
-/* On a terminal only, in place. */
 static void tell(void *ctx, uint64_t done, uint64_t total)
 {
     (void)ctx;
-    fprintf(stderr, "\rwriting: %3u %%", (unsigned)((double)done * 100 / (double)total));
+    cli_progress_part(done, total);
 }
 
 static enum cli_exit export_model(const struct cli_options *options)
 {
-    struct app_model_writing what = {.weights = options->weights, .seed = options->seed};
+    struct app_model_writing what = {.weights = options->weights, .seed = options->seed, .progress = tell};
     struct psc_error error = {0};
     enum psc_status status = app_find_preset(options->preset, &what.preset, &error);
-    bool terminal = isatty(2);
-    if (terminal)
-        what.progress = tell;
     if (status)
         return cli_complain(NULL, &error);
     struct cli_out out;
     bool to_stdout = !strcmp(options->out, "-"); /* begins always */
+    cli_progress("writing %s", options->out);
     if (to_stdout && !cli_out_begin(&out, options->out))
         status = app_model_write_to(&what, cli_out_add, &out, &error);
     else
         status = app_model_write(&what, options->out, &error);
-    if (terminal)
-        fputs("\r\033[K", stderr);
+    cli_progress_end();
     if (to_stdout)
         return cli_out_end(&out, status, &error);
     return status ? cli_complain(options->out, &error) : CLI_CLEAN;

@@ -1,5 +1,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "core/debug/kv-report.h"
 #include "traces/json-write.h"
@@ -230,6 +231,7 @@ enum cli_exit cli_kv(struct cli_options *options)
     struct psc_kv_report report;
     struct psc_error error = {.byte = UINT64_MAX};
     enum cli_exit exit = CLI_BAD;
+    cli_progress("reading %s", options->file);
     enum psc_status status = psc_kv_dump_open(options->file, &open, &dump, &error);
     if (!status)
         status = psc_kv_report_make(&arena, psc_kv_dump_image(dump), &report, &error);

@@ -1,6 +1,7 @@
 /* What a model holds: metadata, sizes, every tensor. A file that no graph is built of is shown as far as it goes. */
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "app/model.h"
 #include "core/model/gguf.h"
@@ -297,6 +298,7 @@ static enum cli_exit open_shown(struct shown *s, const struct cli_options *optio
     struct psc_error error = {0};
     enum psc_status status;
     s->name = options->file;
+    cli_progress("reading %s", options->file);
     status = app_model_open(&s->opened, &request, options->preset ? &error : &s->no_graph);
     if (status && !options->preset)
         status = psc_gguf_open(options->file, &s->opened.file, &error); /* its metadata may still be worth a look */

@@ -2,6 +2,7 @@
 #include "app/cli/figures.h"
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "core/base/mem.h"
 #include "core/debug/explain.h"
@@ -220,6 +221,7 @@ static enum cli_exit answer(const struct cli_options *options, const struct psc_
         return cli_complain(options->file, &error);
     }
     struct psc_text out = {0};
+    cli_progress("writing the plan");
     if (!options->json)
         add_people(&out, options, a);
     else if (psc_plan_write(a->phase->graph, a->plan, false, &out, &error)) {

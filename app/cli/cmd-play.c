@@ -1,5 +1,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "core/debug/arena-track.h"
 #include "traces/json-write.h"
@@ -316,6 +317,7 @@ enum cli_exit cli_play(struct cli_options *options)
     struct psc_scenario_answer answer;
     struct psc_error error = {.byte = UINT64_MAX};
     enum cli_exit exit = CLI_BAD;
+    cli_progress("playing %s", options->file);
     enum psc_status status = psc_scenario_read(&arena, options->file, &report, &scenario, &error);
     if (!status)
         status = change_arenas(options, &scenario, &error);

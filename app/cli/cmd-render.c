@@ -1,5 +1,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
+#include "app/cli/progress.h"
 #include "app/cli/render-inside.h"
 #include "app/cli/render-kv.h"
 #include "app/cli/words.h"
@@ -170,10 +171,12 @@ enum cli_exit cli_render(struct cli_options *options)
                        a->story->position_n);
         status = cli_complain(options->file, &error);
     }
+    cli_progress("drawing %s", options->out);
     if (!status && options->view == CLI_KV_ROWS)
         status = cli_render_kv(&in, options, a, format);
     else if (!status && draw(options, a, has_records ? &records : NULL, format, &error))
         status = cli_complain(options->out, &error);
+    cli_progress_end();
     psc_analysis_free(a);
     psc_arena_release(&arena);
     cli_input_close(&in);

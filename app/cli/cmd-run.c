@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/input.h"
 #include "app/cli/lazy.h"
+#include "app/cli/progress.h"
 #include "app/cli/run-arena.h"
 #include "app/cli/run-files.h"
 #include "app/cli/run-findings.h"
@@ -17,7 +18,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct running {
@@ -36,9 +36,7 @@ struct running {
     struct psc_verify *verify;     /* owned; with --verify */
     struct psc_verified verified;
     bool prints;          /* text goes to stdout as it comes */
-    bool shows_progress;  /* on stderr */
-    bool shown;           /* a line of progress stands there */
-    struct timespec began, told;
+    const char *stage;    /* told as progress; borrowed */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -67,35 +65,28 @@ static void leave_signals(const struct handlers *before)
 
 /* ---- while it runs -------------------------------------------------------------------------------- */
 
-static double since(const struct timespec *from)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) * 1e-9;
-}
-
 static void clear_progress(struct running *r)
 {
-    if (r->shown)
-        fputs("\r\033[K", stderr);
-    r->shown = false;
+    cli_progress_end();
+    r->stage = NULL;
 }
 
-/* After a second, five times a second at most. While text is printed to the terminal, that is progress enough. */
+/* While text is printed to the terminal, that is progress enough. */
 static void progress_cb(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
     struct running *r = ctx;
     bool generates = !strcmp(stage, "decode");
-    if (!r->shows_progress || (generates && r->prints && isatty(STDOUT_FILENO)) || since(&r->began) < 1 ||
-        since(&r->told) < 0.2)
+    if (generates && r->prints && isatty(STDOUT_FILENO)) {
+        clear_progress(r);
         return;
-    clock_gettime(CLOCK_MONOTONIC, &r->told);
+    }
+    if (!r->stage || strcmp(r->stage, stage))
+        cli_progress("%s", stage);
+    r->stage = stage;
     if (generates)
-        fprintf(stderr, "\r\033[Kdecode: %" PRIu64 " of %" PRIu64 " tokens", done, total);
+        cli_progress_count(done, total, "tokens");
     else
-        fprintf(stderr, "\r\033[K%s: %" PRIu64 " %%", stage, total ? done * 100 / total : 0);
-    fflush(stderr);
-    r->shown = true;
+        cli_progress_part(done, total);
 }
 
 static bool cancelled_cb(void *ctx)
@@ -207,6 +198,7 @@ static enum psc_status open_subject(struct running *r, struct psc_error *reterr)
     if (o->preset && !o->run.prompt && !o->run.tokens && !o->run.kv_load)
         return no_prompt(&o->run, reterr);
     uint32_t phase = o->phase;
+    cli_progress("reading %s", o->file);
     if (o->phase_kind)
         phase = !strcmp(o->phase_kind, "decode");
     enum psc_status status = app_subject_open(&r->subject, &request, phase, NULL, reterr);
@@ -442,6 +434,7 @@ static enum cli_exit execute(struct running *r)
     uint32_t api_n;
     const struct psc_backend_api *const *apis = psc_backend_known(&api_n);
     catch_signals(&before);
+    cli_progress("planning");
     enum psc_status status = psc_run(apis, api_n, &r->request, &r->result, &error);
     clear_progress(r);
     enum cli_exit exit = CLI_CLEAN;
@@ -484,8 +477,6 @@ enum cli_exit cli_run(struct cli_options *options)
         return exit;
     if (cli_words_fit(options, &error) || (!options->run.on_arenas && cli_planner_takes_options(options, &error)))
         return cli_complain(NULL, &error);
-    r.shows_progress = isatty(STDERR_FILENO);
-    clock_gettime(CLOCK_MONOTONIC, &r.began);
     if (open_subject(&r, &error)) {
         clear_progress(&r);
         exit = cli_complain(options->file, &error);

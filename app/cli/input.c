@@ -1,6 +1,7 @@
 #include "app/cli/input.h"
 
 #include "app/cli/lazy.h"
+#include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "app/model.h"
 #include "core/base/mem.h"
@@ -64,6 +65,7 @@ static void complain(const char *path, uint64_t line, uint64_t column, uint64_t 
     if (line && byte != UINT64_MAX && !strstr(sentence, "byte"))
         psc_text_addf(&text, " (byte %" PRIu64 ")", byte);
     psc_text_add(&text, "\n");
+    cli_progress_end();
     fputs(psc_text_str(&text), stderr);
     psc_text_release(&text);
 }
@@ -76,6 +78,7 @@ enum cli_exit cli_complain(const char *path, const struct psc_error *error)
 
 enum cli_exit cli_complain_nomem(void)
 {
+    cli_progress_end();
     fputs("planscope-cli: out of memory\n", stderr);
     return CLI_BAD;
 }
@@ -222,8 +225,9 @@ enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, 
 {
     struct psc_report report = {0};
     struct psc_error error = {0};
-    struct psc_open_options open = {.whole = whole};
+    struct psc_open_options open = {.whole = whole, .progress = cli_progress_cb};
     enum psc_status status;
+    cli_progress("reading %s", options->file ? options->file : "an expression");
     if ((status = cli_words_fit(options, &error)))
         ; /* the sentence is there */
     else if (options->expr || (*options->lazy_words && cli_lazy_is(options)))
@@ -244,6 +248,8 @@ enum cli_exit cli_input_open(struct cli_input *in, struct cli_options *options, 
         return cli_complain(options->file, &error);
     if (find_phase(in, options, &error) || capacities_fit(options, in->doc, &error))
         return cli_complain(options->file, &error);
+    if (options->plan_file)
+        cli_progress("reading %s", options->plan_file);
     if (options->plan_file &&
         psc_plan_read(&in->arena, options->plan_file, &in->foreign, &error))
         return cli_complain(options->plan_file, &error);
@@ -296,6 +302,7 @@ enum cli_exit cli_analyse_phase(const struct cli_input *in, const struct cli_opt
     enum psc_status status = phase->graph ? cli_planner_takes_options(options, &error) : PSC_OK;
     if (status)
         return cli_complain(NULL, &error);
+    cli_progress("planning and checking %s", phase->kind && *phase->kind ? phase->kind : options->file);
     status = psc_analysis_new(phase, &want, ret, &error);
     if (!status)
         return CLI_CLEAN;
@@ -307,6 +314,7 @@ enum cli_exit cli_analyse_phase(const struct cli_input *in, const struct cli_opt
 enum cli_exit cli_print(struct psc_text *text, enum cli_exit status)
 {
     bool failed = text->failed;
+    cli_progress_end();
     if (!failed) {
         fwrite(psc_text_str(text), 1, text->n, stdout);
         if (fflush(stdout) || ferror(stdout)) {
@@ -329,6 +337,7 @@ enum cli_exit cli_budget_of(const struct cli_options *options, uint64_t peak, ui
 {
     char a[32], b[32];
     enum cli_exit status = CLI_CLEAN;
+    cli_progress_end();
     if (options->has_max_peak && peak > options->max_peak) {
         fprintf(stderr, "planscope-cli: phase %" PRIu32 ": %s bytes are live at the peak, the budget is %s\n", phase,
                 psc_thousands(peak, a, sizeof a), psc_thousands(options->max_peak, b, sizeof b));

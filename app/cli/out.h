@@ -4,7 +4,7 @@
  *     begin -> add, add, ... -> end
  *
  * begin and end complain on stderr, with the reason of the first piece that could not be written; CLI_BAD then, and a
- * file that was there before is as it was. After a second, on a terminal, stderr tells how much of a file is written.
+ * file that was there before is as it was. How much is written is told as app/cli/progress.h tells.
  */
 #ifndef PSC_APP_CLI_OUT_H
 #define PSC_APP_CLI_OUT_H
@@ -12,15 +12,11 @@
 #include "app/cli/options.h"
 #include "traces/file-out.h"
 
-#include <time.h>
-
 struct cli_out {
     const char *path; /* borrowed, for sentences */
     struct psc_file_out file;
     struct psc_error why;
-    struct timespec began, told;
     uint64_t bytes;
-    bool tells, shown; /* progress; a line of it stands there */
 };
 enum cli_exit cli_out_begin(struct cli_out *out, const char *path);
 bool cli_out_add(void *out, const char *bytes, size_t n); /* a psc_write_fn */
