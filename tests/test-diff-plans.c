@@ -254,6 +254,48 @@ static void test_life(void)
     release(&b);
 }
 
+/* Inputs are paired by who they are, as all nodes are, and a copy on its way lies nowhere else because its source has another id. */
+static void test_inputs(void)
+{
+    static const char one[] = "x: input 4\ny: input 32\nt: silu 4 x @metal\nu: silu 32 y @metal\nout t u\n";
+    static const char two[] = "y: input 32\nx: input 4\nt: silu 4 x @metal\nu: silu 32 y @metal\nout t u\n";
+    static const char more[] = "z: input 4\nx: input 4\ny: input 64\nt: silu 4 x @metal\nu: silu 32 y @metal\nout t u\n";
+    struct both b = {0};
+    struct psc_text text = {0};
+    unsigned copies = 0;
+    diff_texts(&b, one, "naive", two, "naive");
+    const struct psc_plan_diff *d = b.diff;
+    g_assert_cmpuint(d->pair_n, ==, 6);
+    g_assert_cmpuint(d->change_n, ==, 2); /* buffers of inputs have numbers in their order */
+    g_assert_cmpuint(what_of(&b, "x"), ==, 1u << PSC_CHANGE_MOVED);
+    g_assert_cmpuint(what_of(&b, "y"), ==, 1u << PSC_CHANGE_MOVED);
+    g_assert_cmpuint(d->b_of[value_named(&d->a, "x")], ==, value_named(&d->b, "x"));
+    for (uint32_t v = 0; v < d->a.story->value_n; v++) {
+        if (d->a.story->values[v].kind != PSC_VALUE_STAGING)
+            continue;
+        g_assert_cmpuint(d->b_of[d->a.story->values[v].of], ==, d->b.story->values[d->b_of[v]].of);
+        copies++;
+    }
+    g_assert_cmpuint(copies, ==, 2);
+    g_assert_cmpuint(d->part_n, ==, 0);
+    assert_sum(d);
+    release(&b);
+
+    diff_texts(&b, one, "naive", more, "naive");
+    d = b.diff;
+    g_assert_cmpuint(d->count[PSC_CHANGE_NEW], ==, 1);
+    g_assert_cmpuint(d->count[PSC_CHANGE_GONE], ==, 0);
+    g_assert_cmpuint(what_of(&b, "x") & 1u << PSC_CHANGE_GREW, ==, 0);
+    g_assert_cmpuint(what_of(&b, "y") & 1u << PSC_CHANGE_GREW, !=, 0);
+    for (uint32_t k = 0; k < d->change_n; k++)
+        if (d->changes[k].what == 1u << PSC_CHANGE_NEW)
+            psc_explain_change(&text, d, &d->changes[k]);
+    g_assert_cmpstr(psc_text_str(&text), ==, "#0 z: new, it has no bytes.");
+    assert_sum(d);
+    psc_text_release(&text);
+    release(&b);
+}
+
 /* ---- properties --------------------------------------------------------------------------------------------------- */
 
 /* All planners against each other: the parts sum up, and each direction says the opposite of the other. */
@@ -371,6 +413,7 @@ int main(int argc, char **argv)
     g_test_add_func("/diff-plans/new-and-gone", test_new_and_gone);
     g_test_add_func("/diff-plans/grew", test_grew);
     g_test_add_func("/diff-plans/life", test_life);
+    g_test_add_func("/diff-plans/inputs", test_inputs);
     g_test_add_func("/diff-plans/random", test_random);
     g_test_add_func("/diff-plans/strangers", test_strangers);
     g_test_add_func("/diff-plans/empty", test_empty);

@@ -20,11 +20,11 @@ static void tensor_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
     const struct psc_plan_change *c = at(ws, row);
     const struct psc_diff_side *side = c->a != PSC_NONE ? &d->a : &d->b;
     uint32_t value = c->a != PSC_NONE ? c->a : c->b;
-    const struct psc_value *v = &side->story->values[value];
+    psc_node node = psc_diff_node(side, value);
     char label[128];
-    if (side->graph && v->kind == PSC_VALUE_NODE && v->node < side->graph->n)
-        psc_text_addf(out, "#%llu %s", (unsigned long long)side->graph->nodes[v->node].id,
-                      psc_node_label(side->graph, v->node, label, sizeof label));
+    if (node != PSC_NONE)
+        psc_text_addf(out, "#%llu %s", (unsigned long long)side->graph->nodes[node].id,
+                      psc_node_label(side->graph, node, label, sizeof label));
     else
         psc_text_add(out, psc_value_label(side->story, side->graph, value, label, sizeof label));
 }

@@ -125,18 +125,17 @@ static enum cli_exit settle(const struct cli_options *options, struct side *a, s
 
 static void value_json(struct psc_json *j, const char *key, const struct psc_diff_side *side, uint32_t value)
 {
-    psc_node node = value != PSC_NONE && side->story->values[value].kind == PSC_VALUE_NODE ? side->story->values[value].node : PSC_NONE;
-    cli_id_json(j, key, side->graph, side->graph && node < side->graph->n ? node : PSC_NONE);
+    cli_id_json(j, key, side->graph, value != PSC_NONE ? psc_diff_node(side, value) : PSC_NONE);
 }
 
 static void name_json(struct psc_json *j, const struct psc_plan_diff *d, uint32_t a, uint32_t b)
 {
     const struct psc_diff_side *side = a != PSC_NONE ? &d->a : &d->b;
-    const struct psc_value *v = &side->story->values[a != PSC_NONE ? a : b];
+    uint32_t value = a != PSC_NONE ? a : b;
+    psc_node node = psc_diff_node(side, value);
     char label[128];
-    bool node = v->kind == PSC_VALUE_NODE && side->graph && v->node < side->graph->n;
-    psc_json_put_string(j, "name", node ? psc_node_label(side->graph, v->node, label, sizeof label)
-                                        : psc_value_label(side->story, side->graph, a != PSC_NONE ? a : b, label, sizeof label));
+    psc_json_put_string(j, "name", node != PSC_NONE ? psc_node_label(side->graph, node, label, sizeof label)
+                                                    : psc_value_label(side->story, side->graph, value, label, sizeof label));
 }
 
 static void place_json(struct psc_json *j, const char *key, const struct psc_diff_side *side, uint32_t bar)

@@ -56,9 +56,11 @@ static struct psc_align_key node_key(const struct psc_graph *g, psc_node node)
     return key;
 }
 
-static bool has_node(const struct psc_diff_side *side, const struct psc_value *v)
+psc_node psc_diff_node(const struct psc_diff_side *side, uint32_t value)
 {
-    return side->graph && v->kind == PSC_VALUE_NODE && v->node < side->graph->n;
+    const struct psc_value *v = &side->story->values[value];
+    bool own = v->kind == PSC_VALUE_NODE || v->kind == PSC_VALUE_FILL;
+    return side->graph && own && v->node < side->graph->n ? v->node : PSC_NONE;
 }
 
 /* A value that is no node's own: by its name, its place in the cache, or what it is a copy of. */
@@ -84,10 +86,10 @@ static struct psc_align_key *make_keys(struct making *m, const struct psc_diff_s
     const struct psc_story *story = side->story;
     struct psc_align_key *keys = psc_arena_alloc0(&m->scratch, (size_t)story->value_n + 1, sizeof *keys);
     for (uint32_t v = 0; keys && v < story->value_n; v++)
-        if (has_node(side, &story->values[v]))
+        if (psc_diff_node(side, v) != PSC_NONE)
             keys[v] = node_key(side->graph, story->values[v].node);
     for (uint32_t v = 0; keys && v < story->value_n; v++)
-        if (!has_node(side, &story->values[v]))
+        if (psc_diff_node(side, v) == PSC_NONE)
             keys[v] = other_key(side, &story->values[v], keys);
     return keys;
 }
@@ -245,6 +247,8 @@ static bool same_place(const struct psc_diff_side *a, const struct psc_tenancy *
 {
     const struct psc_buffer *p = &a->story->buffers[x->buffer], *q = &b->story->buffers[y->buffer];
     bool named = p->name && q->name ? !strcmp(p->name, q->name) : !p->name && !q->name && p->id == q->id;
+    if (p->role == PSC_ROLE_STAGING && q->role == PSC_ROLE_STAGING)
+        named = true; /* a copy is alone in a buffer that is called after the id of its source */
     return named && x->lo == y->lo && !strcmp(backend_of(a->story, p->backend), backend_of(b->story, q->backend));
 }
 

@@ -32,6 +32,9 @@ struct psc_diff_side {
     const struct psc_history *history; /* of that story */
 };
 
+/* The node whose value it is, be it computed or filled; PSC_NONE: a copy, a region, or the side has no graph. */
+psc_node psc_diff_node(const struct psc_diff_side *side, uint32_t value);
+
 /* What differs of one tensor; several may. */
 enum psc_change {
     PSC_CHANGE_GONE,   /* only A has it */

@@ -14,9 +14,9 @@ static void add_count(struct psc_text *out, uint64_t n, const char *one, const c
 static void say_tensor(struct psc_text *out, const struct psc_diff_side *side, uint32_t value)
 {
     char label[128];
-    const struct psc_value *v = &side->story->values[value];
-    if (v->kind == PSC_VALUE_NODE && side->graph && v->node < side->graph->n)
-        psc_say_node_layer(out, side->graph, v->node);
+    psc_node node = psc_diff_node(side, value);
+    if (node != PSC_NONE)
+        psc_say_node_layer(out, side->graph, node);
     else
         psc_text_add(out, psc_value_label(side->story, side->graph, value, label, sizeof label));
 }
