@@ -301,11 +301,15 @@ static void test_large(void)
 {
     struct told t;
     GString *text = g_string_new("x0 = a + 1");
-    for (unsigned i = 1; i <= PSC_RIVALS_NODES; i++)
-        g_string_append_printf(text, "; x%u = noop(x%u)", i, i - 1);
+    for (unsigned i = 1; i <= 40000; i++)
+        g_string_append_printf(text, i % 4 ? "; x%u = noop(x%u)" : "; x%u = x%u * 2", i, i - 1);
     tell(&t, text->str, PSC_GEN_HARDENED, 0);
-    g_assert_cmpuint(told_at(&t, 1)->rival_n, ==, 0);
-    g_assert_cmpuint(told_at(&t, 1)->live_n, >, 0);
+    const struct psc_candela_view *v = told_at(&t, 5000);
+    g_assert_cmpuint(v->rival_n, ==, PSC_RIVAL_N);
+    g_assert_cmpuint(v->live_n, >, 0);
+    g_assert_cmpuint(rival(v, "0.1")->differ_n, ==, 10000); /* none in place */
+    g_assert_cmpstr(rival(v, "0.1")->strategy, !=, v->rivals[3].strategy);
+    g_assert_cmpuint(rival(v, "0.2")->differ_n, ==, 0);
     told_forget(&t);
     g_string_free(text, TRUE);
 }

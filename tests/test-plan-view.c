@@ -2,6 +2,7 @@
 #include "core/base/text.h"
 #include "core/debug/analysis.h"
 #include "core/debug/inside.h"
+#include "tests/qwen.h"
 #include "tests/random-graph.h"
 #include "tests/util.h"
 
@@ -21,7 +22,7 @@ static struct psc_analysis *analyse(const struct psc_phase *phase, const struct 
 static struct psc_candela_view *at(struct psc_arena *arena, const struct psc_analysis *a, int32_t position)
 {
     struct psc_candela_view *v;
-    g_assert_cmpint(psc_plan_view_at(arena, a, NULL, position, &v, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_view_at(arena, a, NULL, NULL, position, &v, NULL), ==, PSC_OK);
     return v;
 }
 
@@ -320,6 +321,66 @@ static void test_generations(void)
     g_assert_cmpuint(told, >, 50);
 }
 
+struct stopping { unsigned at, asked; };
+
+static bool stop_cb(void *ctx, unsigned done, unsigned all)
+{
+    struct stopping *s = ctx;
+    g_assert_cmpuint(all, ==, PSC_GEN_N);
+    g_assert_cmpuint(done, ==, s->asked++);
+    return done != s->at;
+}
+
+/* Of a large graph the generations wait for somebody who asks, and say so; who asks can end it before each of them. */
+static void test_large(void)
+{
+    struct psc_arena arena = {0};
+    struct qwen_options shape = qwen_prefill;
+    struct psc_inside *inside = NULL;
+    struct psc_inside_view view;
+    struct psc_graph_rivals *rivals = NULL;
+    shape.layers = 1000;
+    shape.context = 16;
+    struct psc_phase phase = {.kind = "", .graph = qwen_graph(&arena, &shape)};
+    g_assert_cmpuint(phase.graph->n, >, PSC_RIVALS_AT_ONCE);
+    struct psc_analysis *a = analyse(&phase, planner_of("candela"));
+    g_assert_cmpint(psc_inside_new(&arena, a, &inside, NULL), ==, PSC_OK);
+    g_assert_true(inside->rivals_wait && !inside->rivals);
+    g_assert_cmpint(psc_inside_at(&arena, inside, 9000, &view, NULL), ==, PSC_OK);
+    g_assert_true(view.candela->rivals_wait);
+    g_assert_cmpuint(view.candela->rival_n, ==, 0);
+    struct psc_text words = {0};
+    psc_explain_candela_view(&words, view.candela);
+    g_assert_nonnull(strstr(psc_text_str(&words), "not compared yet"));
+    psc_text_release(&words);
+    for (unsigned at = 0; at <= PSC_GEN_N; at++) {
+        struct stopping stopping = {at, 0};
+        struct psc_error error = {0};
+        enum psc_status status = psc_inside_compare(&arena, inside, stop_cb, &stopping, &rivals, &error);
+        g_assert_cmpint(status, ==, at < PSC_GEN_N ? PSC_ERR_CANCELLED : PSC_OK);
+        g_assert_cmpint(rivals == NULL, ==, at < PSC_GEN_N);
+        g_assert_cmpuint(stopping.asked, ==, at < PSC_GEN_N ? at + 1 : PSC_GEN_N);
+    }
+    inside->rivals = rivals;
+    g_assert_cmpint(psc_inside_at(&arena, inside, 9000, &view, NULL), ==, PSC_OK);
+    g_assert_false(view.candela->rivals_wait);
+    g_assert_cmpuint(view.candela->rival_n, ==, PSC_GEN_N);
+    g_assert_cmpuint(rivals->differ_of[PSC_GEN_01], >, 1000);
+    g_assert_cmpuint(rivals->differ_of[a->plan->options.generation], ==, 0);
+    for (uint32_t g = 0; g < PSC_GEN_N; g++) { /* as a plan of its own */
+        struct psc_plan_options options = psc_plan_defaults;
+        struct psc_plan *plan;
+        uint32_t otherwise = 0;
+        options.generation = (enum psc_generation)g;
+        g_assert_cmpint(planner_of("candela")->plan(&arena, phase.graph, &options, &plan, NULL), ==, PSC_OK);
+        for (psc_node i = 0; i < phase.graph->n; i++)
+            otherwise += plan->places[i].reason != rivals->by[g].plan->places[i].reason || plan->places[i].offset != rivals->by[g].plan->places[i].offset;
+        g_assert_cmpuint(otherwise, ==, 0);
+    }
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
 /* x, t = x + x, s = silu(t), v = t viewed: one root, whose inputs are visited last-first, and a view that goes along. */
 static void test_candela_by_hand(void)
 {
@@ -338,13 +399,13 @@ static void test_candela_by_hand(void)
     struct psc_candela_view *view;
     g_assert_true(psc_plan_tale_has(a));
     g_assert_cmpint(psc_plan_tale_new(&arena, a, &tale, NULL), ==, PSC_OK);
-    g_assert_cmpint(psc_plan_view_at(&arena, a, tale, (int32_t)v, &view, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_view_at(&arena, a, tale, NULL, (int32_t)v, &view, NULL), ==, PSC_OK);
     g_assert_cmpstr(view->order[0].name, ==, "#1 y"); /* o's right operand first */
     g_assert_cmpstr(view->order[1].name, ==, "#0 x");
     g_assert_cmpuint(view->arrow_n, ==, 1);
     g_assert_cmpstr(view->arrows[0].promise, ==, "shows its bytes");
     g_assert_false(view->arrows[0].was_itself);
-    g_assert_cmpint(psc_plan_view_at(&arena, a, tale, (int32_t)o, &view, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_view_at(&arena, a, tale, NULL, (int32_t)o, &view, NULL), ==, PSC_OK);
     g_assert_cmpuint(view->arrow_n, ==, 2); /* v shows t; r goes on as o */
     g_assert_cmpstr(view->arrows[1].node, ==, "#4 r");
     g_assert_cmpstr(view->arrows[1].owner, ==, "#5 o");
@@ -393,6 +454,7 @@ int main(int argc, char **argv)
     g_test_add_func("/plan-view/candela-s-sort-and-map", test_candela);
     g_test_add_func("/plan-view/candela-by-hand", test_candela_by_hand);
     g_test_add_func("/plan-view/generations", test_generations);
+    g_test_add_func("/plan-view/generations-of-a-large-graph-wait-until-somebody-asks", test_large);
     g_test_add_func("/plan-view/words", test_words);
     g_test_add_func("/plan-view/out-of-memory", test_out_of_memory);
     return g_test_run();

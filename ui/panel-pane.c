@@ -7,6 +7,7 @@
 #include "ui/access.h"
 #include "ui/draw/inside-page.h"
 #include "ui/palette.h"
+#include "ui/rivals.h"
 
 #include <math.h>
 
@@ -22,6 +23,7 @@ struct _PscPanelPane {
     struct psc_arena arena;             /* of the view */
     struct psc_inside_view view;        /* of the cursor; or nothing */
     PscStudy *of_study;                 /* compared only */
+    PscRivals *rivals;                  /* of that study, where they wait for somebody who looks; else NULL */
     int32_t of_position;
     double of_width, of_swing;          /* the page was built for; width 0: it is out of date */
     GskRenderNode *node;
@@ -56,6 +58,32 @@ static void drop_view(PscPanelPane *self)
     psc_arena_release(&self->arena);
 }
 
+static void drop_rivals(PscPanelPane *self)
+{
+    g_clear_pointer(&self->rivals, psc_rivals_stop);
+}
+
+static void describe(PscPanelPane *self);
+
+static void rivals_told(gpointer data)
+{
+    PscPanelPane *self = data;
+    drop_view(self);
+    describe(self);
+    gtk_widget_queue_draw(GTK_WIDGET(self));
+}
+
+/* What is shown, with what was compared meanwhile. */
+static struct psc_inside inside_of(PscPanelPane *self, PscStudy *study)
+{
+    struct psc_inside inside = *study->inside;
+    if (inside.rivals_wait && !self->rivals && gtk_widget_get_mapped(GTK_WIDGET(self)))
+        self->rivals = psc_rivals_start(study, rivals_told, self);
+    if (self->rivals)
+        inside.rivals = psc_rivals_made(self->rivals);
+    return inside;
+}
+
 /* The view of the cursor; FALSE when there is nothing to look into. */
 static gboolean look(PscPanelPane *self)
 {
@@ -66,7 +94,8 @@ static gboolean look(PscPanelPane *self)
     drop_view(self);
     if (!psc_panel_pane_has(self->ws))
         return FALSE;
-    if (psc_inside_at(&self->arena, study->inside, position, &self->view, NULL) != PSC_OK)
+    struct psc_inside inside = inside_of(self, study);
+    if (psc_inside_at(&self->arena, &inside, position, &self->view, NULL) != PSC_OK)
         return FALSE;
     self->of_study = study;
     self->of_position = position;
@@ -84,8 +113,11 @@ static double swing(PscPanelPane *self)
 
 static enum psc_status build(PscPanelPane *self, struct psc_panel *panel, double width, double height, double swung, struct psc_type *type)
 {
-    struct psc_candela_look page = {.width = width, .height = height, .swing = swung, .dark = psc_ui_is_dark()};
-    return psc_inside_page_build(panel, &self->view, &page, type, NULL);
+    char *waiting = self->rivals ? psc_rivals_words(self->rivals) : NULL;
+    struct psc_candela_look page = {.width = width, .height = height, .swing = swung, .dark = psc_ui_is_dark(), .waiting = waiting};
+    enum psc_status status = psc_inside_page_build(panel, &self->view, &page, type, NULL);
+    g_free(waiting);
+    return status;
 }
 
 gboolean psc_panel_pane_build(PscPanelPane *self, struct psc_panel *panel, double width, struct psc_type *type)
@@ -360,6 +392,7 @@ static void changed_cb(PscPanelPane *self, guint what)
     int32_t before = self->of_study == psc_workspace_study(self->ws) ? self->of_position : INT32_MAX - 1;
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY)) {
         drop_view(self);
+        drop_rivals(self);
         self->tallest = 0;
     }
     if (what & PSC_CHANGED_DOCUMENT) {
@@ -394,6 +427,13 @@ static void psc_panel_pane_map(GtkWidget *widget)
     describe(PSC_PANEL_PANE(widget));
 }
 
+static void psc_panel_pane_unmap(GtkWidget *widget)
+{
+    drop_rivals(PSC_PANEL_PANE(widget));
+    drop_view(PSC_PANEL_PANE(widget));
+    GTK_WIDGET_CLASS(psc_panel_pane_parent_class)->unmap(widget);
+}
+
 static void psc_panel_pane_measure(GtkWidget *widget G_GNUC_UNUSED, GtkOrientation orientation, int size G_GNUC_UNUSED,
                                    int *min, int *natural, int *min_base G_GNUC_UNUSED, int *natural_base G_GNUC_UNUSED)
 {
@@ -411,6 +451,7 @@ static void psc_panel_pane_dispose(GObject *object)
 {
     PscPanelPane *self = PSC_PANEL_PANE(object);
     rest(self);
+    drop_rivals(self);
     g_clear_object(&self->ws);
     G_OBJECT_CLASS(psc_panel_pane_parent_class)->dispose(object);
 }
@@ -433,6 +474,7 @@ static void psc_panel_pane_class_init(PscPanelPaneClass *class)
     widget_class->measure = psc_panel_pane_measure;
     widget_class->size_allocate = psc_panel_pane_size_allocate;
     widget_class->map = psc_panel_pane_map;
+    widget_class->unmap = psc_panel_pane_unmap;
     gtk_widget_class_set_css_name(widget_class, "timeline");
     gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 }

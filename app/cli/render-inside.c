@@ -32,6 +32,8 @@ enum psc_status cli_render_inside(const struct cli_options *options, const struc
     if (!status && !inside)
         status = psc_fail(reterr, PSC_ERR_USAGE, "there is nothing to look into: this phase is neither planned here, nor an expression that "
                           "candela plans, nor a story of arenas%s", a->predicted ? " (a planner's name plans it here)" : "");
+    if (!status && inside->rivals_wait)
+        status = psc_inside_compare(&arena, inside, NULL, NULL, &inside->rivals, reterr);
     if (!status)
         status = draw(options, inside, &arena, words, format, reterr);
     psc_arena_release(&arena);

@@ -123,8 +123,6 @@ enum psc_status psc_candela_keep_rivals(struct psc_arena *arena, const struct ps
 {
     struct psc_candela_rival *rivals = NULL;
     enum psc_status status = PSC_OK;
-    if (l->n > PSC_RIVALS_NODES)
-        return PSC_OK;
     if (!(rivals = psc_arena_alloc0(arena, PSC_RIVAL_N, sizeof *rivals)))
         return psc_fail_nomem(reterr);
     for (unsigned r = 0; !status && r < PSC_RIVAL_N; r++)

@@ -19,7 +19,6 @@
 /* The same expression planned otherwise, beside the plan that is kept: by each generation, with the same faults; and with the alias
  * map as it is not: global where inputs are frozen, frozen where it is global (fault b3). */
 enum { PSC_RIVAL_MAP = PSC_GEN_N, PSC_RIVAL_N }; /* below PSC_RIVAL_MAP: enum psc_generation */
-#define PSC_RIVALS_NODES 4096u              /* larger expressions have none */
 #define PSC_RIVALS_ELEMENTS (UINT64_C(1) << 22) /* element steps: what would take more is planned and not carried out */
 struct psc_candela_rival {
     const struct psc_candela_plan *plan; /* NULL: it cannot be planned so, as `why` says */
@@ -43,7 +42,7 @@ enum psc_status psc_candela_keep(struct psc_arena *arena, const struct psc_lazy 
                                  const struct psc_candela_plan *plan, bool levels, struct psc_candela_kept **ret,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
 
-/* Fills kept->rivals, where the expression is not too large. In the arena of kept. */
+/* Fills kept->rivals. In the arena of kept. */
 enum psc_status psc_candela_keep_rivals(struct psc_arena *arena, const struct psc_lazy *l, struct psc_candela_kept *kept,
                                         struct psc_error *reterr) PSC_MUST_CHECK;
 

@@ -178,28 +178,29 @@ bool psc_tale_put_rivals(struct psc_arena *arena, const struct psc_candela_tale 
             return false;
     v->rivals = rivals;
     v->rival_n = PSC_RIVAL_N;
-    return rivals != NULL;
+    return rivals && psc_tale_put_differs(arena, t, t->differs, t->differ_n, v);
 }
 
-bool psc_tale_put_differs(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v)
+bool psc_tale_put_differs(struct psc_arena *arena, const struct psc_candela_tale *t, const int32_t *differs, uint32_t all,
+                          struct psc_candela_view *v)
 {
-    uint32_t lo = 0, hi = t->differ_n, n = t->differ_n < PSC_CANDELA_VIEW_MAX ? t->differ_n : PSC_CANDELA_VIEW_MAX;
+    uint32_t lo = 0, hi = all, n = all < PSC_CANDELA_VIEW_MAX ? all : PSC_CANDELA_VIEW_MAX;
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
-        if (t->differs[middle] < v->position)
+        if (differs[middle] < v->position)
             lo = middle + 1;
         else
             hi = middle;
     }
     uint32_t first = lo > n / 2 ? lo - n / 2 : 0;
-    first = first + n > t->differ_n ? t->differ_n - n : first;
+    first = first + n > all ? all - n : first;
     struct psc_candela_place *places = psc_arena_alloc(arena, n, sizeof *places);
     for (uint32_t i = 0; places && i < n; i++) {
-        int32_t p = t->differs[first + i];
+        int32_t p = differs[first + i];
         places[i] = (struct psc_candela_place){t->nodes[t->order[t->step_yield[p]]].name, p};
     }
     v->differs = places;
     v->differ_n = n;
-    v->differ_all = t->differ_n;
+    v->differ_all = all;
     return places != NULL;
 }

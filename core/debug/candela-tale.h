@@ -62,7 +62,6 @@ struct psc_candela_tale {
     const uint32_t *by_level;            /* [plan->n] positions by level, of one the last listed first */
     uint32_t *level_at;                  /* [level_n + 1] into these */
     uint32_t level_n, level_most;        /* most: the longest level */
-    const struct psc_graph_rival *graph_rivals; /* of a graph: [PSC_GEN_N], or NULL */
     int32_t *differs;                    /* positions that not all generations decide alike, ascending */
     uint32_t differ_n;
 };
@@ -82,19 +81,7 @@ bool psc_tale_look(struct psc_arena *arena, const struct psc_candela_tale *t, st
 uint32_t psc_tale_owner_of(const struct psc_candela_tale *t, uint32_t node, uint32_t events, enum psc_tag *ret_tag,
                            uint32_t *ret_event);
 
-/* graph-rivals.c: a graph planned by each generation. Larger ones than PSC_GRAPH_RIVALS_NODES are not. */
-#define PSC_GRAPH_RIVALS_NODES 16384u
-struct psc_graph_rival {
-    const struct psc_plan *plan; /* NULL: it cannot be planned so, as `why` says */
-    const char *why;
-    uint32_t finding_n;
-    const char *finding;         /* the first, in words */
-};
 struct psc_analysis;
-enum psc_status psc_graph_make_rivals(struct psc_arena *arena, const struct psc_analysis *a, struct psc_candela_tale *t,
-                                      struct psc_error *reterr) PSC_MUST_CHECK;
-bool psc_graph_put_rivals(struct psc_arena *arena, const struct psc_analysis *a, const struct psc_candela_tale *t,
-                          struct psc_candela_view *v);
 /* Every way that was tried for a node by the analysis's plan; the last one was taken. NULL: out of memory. */
 struct psc_candela_try *psc_plan_tries(struct psc_arena *arena, const struct psc_analysis *a, psc_node node, uint32_t *ret_n);
 
@@ -105,8 +92,9 @@ bool psc_tale_make_live(struct psc_arena *arena, struct psc_candela_tale *t);
 bool psc_tale_put_live(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
 bool psc_tale_make_rivals(struct psc_arena *arena, struct psc_candela_tale *t);
 bool psc_tale_put_rivals(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
-/* Positions of t->differs, as places with names: those about the view's. */
-bool psc_tale_put_differs(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v);
+/* Positions, as places with names: those about the view's. */
+bool psc_tale_put_differs(struct psc_arena *arena, const struct psc_candela_tale *t, const int32_t *differs, uint32_t n,
+                          struct psc_candela_view *v);
 
 static inline bool psc_tale_is_cache(const struct psc_candela_tale *t, uint32_t id)
 {

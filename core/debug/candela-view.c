@@ -256,7 +256,7 @@ enum psc_status psc_candela_view_at(struct psc_arena *arena, const struct psc_ca
         v->title = psc_explain_candela_title(arena, t, (uint32_t)v->position);
         fine = v->title && put_tries(&m, (uint32_t)v->position);
     }
-    fine = fine && psc_tale_put_live(arena, t, v) && psc_tale_put_levels(arena, t, v) && psc_tale_put_rivals(arena, t, v) && psc_tale_put_differs(arena, t, v);
+    fine = fine && psc_tale_put_live(arena, t, v) && psc_tale_put_levels(arena, t, v) && psc_tale_put_rivals(arena, t, v);
     if (fine)
         v->words = psc_explain_candela_words(arena, t, v->position);
     if (!fine || !v->words)

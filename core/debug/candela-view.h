@@ -130,6 +130,7 @@ struct psc_candela_view {
     const char *stopped;   /* the executor ended before, or at, this position: why; else NULL */
     const struct psc_candela_rival_view *rivals;
     uint32_t rival_n;
+    bool rivals_wait;      /* of a large graph: the generations are not compared yet (psc_inside_compare) */
     const struct psc_candela_place *differs; /* steps that not all generations decide alike: those about here */
     uint32_t differ_n, differ_all;
 };
@@ -152,14 +153,16 @@ void psc_explain_candela_line(struct psc_text *out, const struct psc_candela_tal
  * where psc_plan_view_has. When candela planned it (psc_plan_tale_has), a tale adds the sort, as candela visits that graph from its
  * outputs (a store is an input of what loads from it), and the map, in which a view stands for the bytes it shows and an op in place
  * takes its operand's over. A graph runs as it was built, whatever the sort says. The tale borrows the analysis; NULL: without both.
+ * rivals: the generations (graph-rivals.h); NULL: they wait.
  * Cost of the tale: O(nodes + edges). */
 struct psc_analysis;
+struct psc_graph_rivals;
 bool psc_plan_view_has(const struct psc_analysis *analysis);
 bool psc_plan_tale_has(const struct psc_analysis *analysis);
 enum psc_status psc_plan_tale_new(struct psc_arena *arena, const struct psc_analysis *analysis, struct psc_candela_tale **ret,
                                   struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *analysis, const struct psc_candela_tale *tale,
-                                 int32_t position, struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+                                 const struct psc_graph_rivals *rivals, int32_t position, struct psc_candela_view **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 
 /* All of a view in words: the decision with every refusal, the stack, the map, the slots. */
 void psc_explain_candela_view(struct psc_text *out, const struct psc_candela_view *view);

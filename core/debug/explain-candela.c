@@ -363,6 +363,8 @@ static void say_level(struct psc_text *out, const struct psc_candela_view *v)
 
 static void say_rivals(struct psc_text *out, const struct psc_candela_view *v)
 {
+    if (v->rivals_wait)
+        psc_text_add(out, " The generations are not compared yet.");
     for (uint32_t i = 0; i < v->rival_n; i++) {
         const struct psc_candela_rival_view *r = &v->rivals[i];
         psc_text_addf(out, " %s%s: ", r->name, r->current ? " (shown)" : "");

@@ -1,6 +1,7 @@
 /* One graph planned by every generation of candela's planner: who places a node otherwise, and why. */
+#include "core/debug/graph-rivals.h"
+
 #include "core/base/text.h"
-#include "core/debug/analysis.h"
 #include "core/debug/candela-tale.h"
 #include "core/debug/explain-words.h"
 
@@ -24,59 +25,58 @@ static bool put_findings(struct psc_arena *arena, const struct psc_analysis *a, 
     return (ret->finding = psc_text_keep(&text, arena)) != NULL;
 }
 
-/* Planned twice: the plan is kept, the analysis tells what is wrong with it and goes. */
+/* The plan is kept, its story and the checker's work go. */
 static enum psc_status make_rival(struct psc_arena *arena, const struct psc_analysis *a, enum psc_generation generation,
                                   struct psc_graph_rival *ret, struct psc_error *reterr)
 {
-    struct psc_analysis_options options = {.plan = a->plan->options, .replan = true};
-    struct psc_analysis *other = NULL;
-    struct psc_plan *plan = NULL;
+    struct psc_plan_options options = a->plan->options;
+    struct psc_analysis other = {.phase = a->phase};
     struct psc_error error = {0};
-    if (generation == a->plan->options.generation) {
+    if (generation == options.generation) {
         ret->plan = a->plan;
         return put_findings(arena, a, ret) ? PSC_OK : psc_fail_nomem(reterr);
     }
-    options.planner = psc_planner_find("candela");
-    options.plan.generation = generation;
-    options.plan.log = false;
-    enum psc_status status = options.planner->plan(arena, a->phase->graph, &options.plan, &plan, &error);
+    options.generation = generation;
+    options.log = false;
+    enum psc_status status = psc_planner_find("candela")->plan(arena, a->phase->graph, &options, &other.plan, &error);
+    if (status && status != PSC_ERR_NOMEM)
+        return (ret->why = psc_arena_strdup(arena, error.text)) ? PSC_OK : psc_fail_nomem(reterr);
     if (!status)
-        status = psc_analysis_new(a->phase, &options, &other, &error);
-    if (status == PSC_ERR_NOMEM)
-        return psc_fail_nomem(reterr);
-    bool fine = status ? (ret->why = psc_arena_strdup(arena, error.text)) != NULL : put_findings(arena, other, ret);
+        status = psc_plan_lower(&other.arena, a->phase->graph, other.plan, &other.story, reterr);
     if (!status)
-        ret->plan = plan;
-    psc_analysis_free(other);
-    return fine ? PSC_OK : psc_fail_nomem(reterr);
+        status = psc_check_story(&other.arena, a->phase->graph, other.story, &other.check, reterr);
+    if (!status && !put_findings(arena, &other, ret))
+        status = PSC_ERR_NOMEM;
+    ret->plan = other.plan;
+    psc_arena_release(&other.arena);
+    return status == PSC_ERR_NOMEM ? psc_fail_nomem(reterr) : status;
 }
 
-enum psc_status psc_graph_make_rivals(struct psc_arena *arena, const struct psc_analysis *a, struct psc_candela_tale *t,
-                                      struct psc_error *reterr)
+enum psc_status psc_graph_rivals_new(struct psc_arena *arena, const struct psc_analysis *a, psc_rivals_go_on go_on, void *ctx,
+                                     struct psc_graph_rivals **ret, struct psc_error *reterr)
 {
     const psc_node *order = a->story->order;
-    struct psc_graph_rival *rivals;
+    uint32_t n = a->phase->graph->n;
+    struct psc_graph_rivals *r = psc_arena_alloc0(arena, 1, sizeof *r);
     enum psc_status status = PSC_OK;
-    if (t->step_n > PSC_GRAPH_RIVALS_NODES)
-        return PSC_OK;
-    rivals = psc_arena_alloc0(arena, PSC_GEN_N, sizeof *rivals);
-    t->differs = psc_arena_alloc(arena, t->step_n, sizeof *t->differs);
-    if (!rivals || !t->differs)
+    if (!r || !(r->differs = psc_arena_alloc(arena, n, sizeof *r->differs)))
         return psc_fail_nomem(reterr);
     for (unsigned g = 0; !status && g < PSC_GEN_N; g++)
-        status = make_rival(arena, a, (enum psc_generation)g, &rivals[g], reterr);
-    for (uint32_t p = 0; !status && p < t->step_n; p++) {
+        status = go_on && !go_on(ctx, g, PSC_GEN_N) ? psc_fail(reterr, PSC_ERR_CANCELLED, "generations are not compared any more")
+                                                    : make_rival(arena, a, (enum psc_generation)g, &r->by[g], reterr);
+    for (uint32_t p = 0; !status && p < n; p++) {
         psc_node node = order ? order[p] : p;
         bool any = false;
         for (unsigned g = 0; g < PSC_GEN_N; g++) {
-            bool here = rivals[g].plan && !same_place(&a->plan->places[node], &rivals[g].plan->places[node]);
-            t->rival_differ[g] += here;
+            bool here = r->by[g].plan && !same_place(&a->plan->places[node], &r->by[g].plan->places[node]);
+            r->differ_of[g] += here;
             any = any || here;
         }
         if (any)
-            t->differs[t->differ_n++] = (int32_t)p;
+            r->differs[r->differ_n++] = (int32_t)p;
     }
-    t->graph_rivals = rivals;
+    if (!status)
+        *ret = r;
     return status;
 }
 
@@ -125,25 +125,23 @@ static bool put_decision(struct psc_arena *arena, const struct psc_analysis *a, 
 }
 
 bool psc_graph_put_rivals(struct psc_arena *arena, const struct psc_analysis *a, const struct psc_candela_tale *t,
-                          struct psc_candela_view *v)
+                          const struct psc_graph_rivals *by, struct psc_candela_view *v)
 {
     static const enum psc_generation order[PSC_GEN_N] = {PSC_GEN_01, PSC_GEN_02, PSC_GEN_ARENA, PSC_GEN_HARDENED}; /* as they came */
     bool inside = v->position >= 0 && v->position < (int32_t)t->step_n, fine = true;
     psc_node node = psc_story_node_at(a->story, v->position);
     uint32_t n = 0;
-    if (!t->graph_rivals)
-        return true;
     struct psc_candela_rival_view *rivals = psc_arena_alloc0(arena, PSC_GEN_N, sizeof *rivals);
     struct psc_candela_try *shown = inside ? psc_plan_tries(arena, a, node, &n) : NULL;
     if (!rivals || (inside && !shown))
         return false;
     for (unsigned i = 0; fine && i < PSC_GEN_N; i++) {
-        const struct psc_graph_rival *rival = &t->graph_rivals[order[i]];
+        const struct psc_graph_rival *rival = &by->by[order[i]];
         struct psc_candela_rival_view *r = &rivals[i];
         r->name = psc_generation_name(order[i]);
         r->words = script_words(arena, &a->plan->options, order[i]);
         r->current = order[i] == a->plan->options.generation;
-        r->differ_n = t->rival_differ[order[i]];
+        r->differ_n = by->differ_of[order[i]];
         r->wrong = rival->finding_n > 0;
         r->result = rival->why ? rival->why : rival->finding_n ? rival->finding : "clean";
         r->what = rival->plan ? figures(arena, rival->plan) : "";
@@ -151,5 +149,5 @@ bool psc_graph_put_rivals(struct psc_arena *arena, const struct psc_analysis *a,
     }
     v->rivals = rivals;
     v->rival_n = PSC_GEN_N;
-    return fine;
+    return fine && psc_tale_put_differs(arena, t, by->differs, by->differ_n, v);
 }

@@ -144,8 +144,6 @@ enum psc_status psc_plan_tale_new(struct psc_arena *arena, const struct psc_anal
     if (!status && (!place_steps(arena, t, order) || !follow_places(arena, t, a->plan, order)))
         status = psc_fail_nomem(reterr);
     if (!status)
-        status = psc_graph_make_rivals(arena, a, t, reterr);
-    if (!status)
         *ret = t;
     return status;
 }

@@ -1,6 +1,7 @@
 #include "core/base/text.h"
 #include "core/debug/candela-tale.h"
 #include "core/debug/explain-words.h"
+#include "core/debug/graph-rivals.h"
 
 #include <string.h>
 
@@ -158,7 +159,7 @@ static bool put_slots(struct making *m)
 /* ---- the view ------------------------------------------------------------------------------------------------------- */
 
 enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analysis *a, const struct psc_candela_tale *tale,
-                                 int32_t position, struct psc_candela_view **ret, struct psc_error *reterr)
+                                 const struct psc_graph_rivals *rivals, int32_t position, struct psc_candela_view **ret, struct psc_error *reterr)
 {
     struct psc_candela_view *v = psc_arena_alloc0(arena, 1, sizeof *v);
     struct making m = {arena, a, v, PSC_NONE};
@@ -175,7 +176,8 @@ enum psc_status psc_plan_view_at(struct psc_arena *arena, const struct psc_analy
     psc_explain_position(&words, a, v->position);
     v->words = psc_text_keep(&words, m.arena);
     bool fine = v->words && put_slots(&m) && (!tale || psc_tale_look(arena, tale, v));
-    fine = fine && (!tale || (psc_graph_put_rivals(arena, a, tale, v) && psc_tale_put_differs(arena, tale, v)));
+    v->rivals_wait = tale && !rivals;
+    fine = fine && (!tale || !rivals || psc_graph_put_rivals(arena, a, tale, rivals, v));
     if (fine && m.node < a->plan->node_n) {
         psc_say_node_layer(&title, a->phase->graph, m.node);
         v->name = v->title = psc_text_keep(&title, m.arena);

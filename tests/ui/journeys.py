@@ -544,6 +544,34 @@ def steps_of_one_level_are_gone_round_and_run_beside_each_other_by_keys():
 
 
 @suite.journey
+def generations_of_a_large_graph_are_compared_while_one_looks():
+    large = os.path.join(os.environ['HOME'], 'large.json')
+    node = {'detail': {}, 'shape': [4, 1, 1, 1], 'dtype': 'f32', 'backend': 'cpu', 'meta': {}}
+    nodes = [{**node, 'id': 0, 'name': 'x', 'op': 'input', 'src': []}]
+    nodes += [{**node, 'id': i, 'name': f'n{i}', 'op': 'add' if i % 3 else 'silu', 'src': [i - 1, max(i - 3, 0)] if i % 3 else [i - 1]}
+              for i in range(1, 30000)]
+    with open(large, 'w') as file:
+        json.dump({'format': 'minfer-graph', 'version': 1, 'model': 'm', 'kind': 'prefill', 'inputs': [0], 'outputs': [29999], 'nodes': nodes}, file)
+    with window(large) as w:
+        w.at('Before the first op')
+        w.keys('ctrl+p')
+        wait('the focus on the planner in use', lambda: (w.focused() or w.root).name.startswith('pool, in use'))
+        for _ in range(12):
+            if w.focused().name.startswith('candela'):
+                break
+            w.keys('Down')
+        w.keys('Return')
+        w.says('Candela')
+        w.keys('Escape')
+        w.silent('FAULTS OF REAL ENGINES')
+        w.keys('i')
+        inside_said(w, 'hardened (shown): ')
+        w.keys('i')                       # away before it is done, and back
+        w.keys('i')
+        inside_said(w, 'arena: ')
+
+
+@suite.journey
 def an_expression_is_typed_told_its_mistake_and_planned():
     with window() as w:
         w.get('label', contains='No document.')

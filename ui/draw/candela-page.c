@@ -380,7 +380,7 @@ enum psc_status psc_candela_page_build(struct psc_panel *panel, const struct psc
     }
     if (view->has_sort && !view->apart)
         y = psc_candela_put_live(&g, psc_candela_put_levels(&g, y));
-    if (view->rival_n)
-        y = psc_candela_put_rivals(&g, y);
+    if (view->rival_n || (view->rivals_wait && look->waiting))
+        y = psc_candela_put_rivals(&g, look->waiting, y);
     return psc_panel_end(panel, ceil((double)y) + 4, reterr);
 }

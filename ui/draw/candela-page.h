@@ -31,6 +31,7 @@
 struct psc_candela_look {
     double width, height, swing; /* height: what can be seen of the page at once, 0: all of it */
     bool dark, no_text;
+    const char *waiting; /* of generations that are not compared yet: how far that is; NULL: it is not said */
 };
 /* The height of the page is panel->base.view.height_px. type may be NULL. */
 enum psc_status psc_candela_page_build(struct psc_panel *panel, const struct psc_candela_view *view,

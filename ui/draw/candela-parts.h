@@ -16,6 +16,6 @@ struct psc_candela_page {
 /* Each returns the y below. */
 float psc_candela_put_levels(struct psc_candela_page *g, float y);
 float psc_candela_put_live(struct psc_candela_page *g, float y);
-float psc_candela_put_rivals(struct psc_candela_page *g, float y);
+float psc_candela_put_rivals(struct psc_candela_page *g, const char *waiting, float y);
 
 #endif

@@ -168,10 +168,12 @@ static float put_differs(struct psc_candela_page *g, float y)
     return put_places(g, v->differs, v->differ_n, v->differ_all, "is not decided alike", x, y);
 }
 
-float psc_candela_put_rivals(struct psc_candela_page *g, float y)
+float psc_candela_put_rivals(struct psc_candela_page *g, const char *waiting, float y)
 {
     y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "GENERATIONS", g->v->apart ? "this node under each of them, and why otherwise"
                                                                          : "this step under each of them, and with the map the other way round");
+    if (!g->v->rival_n)
+        return psc_panel_words(g->p, PSC_FONT_BASE, PSC_COL_DIM, waiting, EDGE, g->w - EDGE, y + 2, LINE, 2) + 4;
     y = put_differs(g, y);
     for (uint32_t i = 0; i < g->v->rival_n; i++)
         y = put_rival(g, i, y);
