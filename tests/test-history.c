@@ -265,6 +265,26 @@ static void assert_lookups(const struct psc_history *h, uint64_t *seed, uint32_t
     }
 }
 
+/* Bytes of a buffer that its tenants at p cover, one by one; of a buffer that nobody shares, all that it or a tenant has. */
+static uint64_t used_of(const struct psc_history *h, uint32_t buffer, int32_t p)
+{
+    bool shared = false, busy = false;
+    uint8_t held[4096] = {0};
+    uint64_t used = 0, bytes = h->story->buffers[buffer].bytes;
+    for (uint32_t i = h->buffer_at[buffer]; i < h->buffer_at[buffer + 1]; i++) {
+        const struct psc_tenancy *t = &h->tenancies[i];
+        shared = shared || t->lo;
+        bytes = MAX(bytes, t->hi);
+        if (p < t->first || p >= t->end)
+            continue;
+        busy = true;
+        g_assert_cmpuint(t->hi, <=, sizeof held);
+        for (uint64_t byte = t->lo; byte < t->hi; byte++)
+            used += !held[byte], held[byte] = 1;
+    }
+    return shared ? used : busy ? bytes : 0;
+}
+
 static void assert_live_sets(const struct psc_history *h)
 {
     uint32_t *found = g_new(uint32_t, h->tenancy_n + 1), few[3];
@@ -272,7 +292,6 @@ static void assert_live_sets(const struct psc_history *h)
     for (int32_t p = -1; p <= (int32_t)h->story->position_n; p++) {
         uint32_t n = psc_history_live_at(h, p, found, h->tenancy_n), k = 0;
         uint64_t bytes = 0, used = 0;
-        uint32_t last_buffer = PSC_NONE;
         for (uint32_t i = 0; i < h->tenancy_n; i++) {
             const struct psc_tenancy *t = &h->tenancies[i];
             const struct psc_buffer *buffer = &h->story->buffers[t->buffer];
@@ -283,10 +302,10 @@ static void assert_live_sets(const struct psc_history *h)
             if (buffer->role == PSC_ROLE_STAGING)
                 continue;
             bytes += t->hi - t->lo;
-            used += t->buffer == last_buffer ? 0 : buffer->bytes;
-            last_buffer = t->buffer;
         }
         g_assert_cmpuint(k, ==, n);
+        for (uint32_t b = 0; b < h->story->buffer_n; b++)
+            used += h->story->buffers[b].role == PSC_ROLE_STAGING ? 0 : used_of(h, b, p);
         g_assert_cmpuint(bytes, ==, h->live_bytes[p + 1]);
         g_assert_cmpuint(used, ==, h->used_bytes[p + 1]);
         g_assert_cmpuint(psc_history_live_at(h, p, few, 3), ==, n);

@@ -335,7 +335,6 @@ static enum psc_status count_bytes(struct build *b, struct psc_history *h, struc
         return psc_fail_nomem(reterr);
     for (uint32_t k = 0; k < b->story->buffer_n; k++) {
         const struct psc_buffer *buffer = &b->story->buffers[k];
-        int32_t busy = -1; /* the buffer is counted as used before this position */
         if (is_apart(buffer->role))
             continue;
         for (uint32_t i = h->buffer_at[k]; i < h->buffer_at[k + 1]; i++) {
@@ -344,12 +343,9 @@ static enum psc_status count_bytes(struct build *b, struct psc_history *h, struc
                 continue;
             live[t->first + 1] += t->hi - t->lo;
             live[t->end + 1] -= t->hi - t->lo;
-            if (t->end <= busy || buffer->bytes == UINT64_MAX)
-                continue;
-            used[(t->first > busy ? t->first : busy) + 1] += buffer->bytes;
-            used[t->end + 1] -= buffer->bytes;
-            busy = t->end;
         }
+        if (!psc_history_add_used(h, k, used))
+            return psc_fail_nomem(reterr);
     }
     sum_up(live, n, &h->peak_bytes, &h->peak_at);
     sum_up(used, n, &h->used_peak_bytes, &h->used_peak_at);

@@ -47,7 +47,7 @@ struct psc_history {
     const uint32_t *position_at;         /* events of position p (p >= -1): [position_at[p+1], position_at[p+2]) */
     /* Bytes at position p, p = -1 .. n: [p + 1]. Persistent, caller-owned and staging buffers count apart. */
     const uint64_t *live_bytes;          /* of the tenancies alive */
-    const uint64_t *used_bytes;          /* of the buffers with a tenancy alive: what the pool has given out */
+    const uint64_t *used_bytes;          /* what the pool has given out: psc_history_add_used of each buffer */
     uint64_t peak_bytes, used_peak_bytes;
     int32_t peak_at, used_peak_at;       /* first position that reaches it */
     const struct psc_history_index *index; /* what the lookups need (private) */
@@ -75,6 +75,10 @@ uint32_t psc_history_of_value(const struct psc_history *h, uint32_t value);
  * large as its tenancies reach. O(buffers + tenancies). */
 uint64_t psc_history_reserved(const struct psc_history *h, uint32_t *ret_buffers);
 bool psc_history_counts(enum psc_role role);
+/* Adds to delta[p + 1] by how much what is in use of the buffer grows at position p, wrapping round below zero: sums give the bytes in
+ * use. A buffer whose tenants all begin at its start is in use as a whole, and as far as a tenant reaches beyond it, while one lives in
+ * it; of one that tenants share, the bytes that a tenant covers are. O(tenancies), O(tenancies log tenancies) where some lie over each other. False: no memory. */
+bool psc_history_add_used(const struct psc_history *h, uint32_t buffer, uint64_t *delta);
 /* The value made by a node (views: their own value), or PSC_NONE. O(log n). */
 uint32_t psc_history_value_of_node(const struct psc_history *h, psc_node node);
 

@@ -416,21 +416,6 @@ static void span_add(uint64_t *delta, int32_t first, int32_t end, uint64_t bytes
     delta[end + 1] -= bytes;
 }
 
-static void in_use_add(const struct build *b, const struct psc_scene_row *row, uint64_t *delta)
-{
-    int32_t reach = INT32_MIN;
-    for (uint32_t i = row->bar_at; i < row->bar_end; i++) {
-        if (row->packed) { /* parts of an arena: each tenant counts by itself, in-place versions once */
-            span_add(delta, b->first[i], b->end[i], b->history->tenancies[i].hi - b->history->tenancies[i].lo);
-            continue;
-        }
-        int32_t start = b->first[i] > reach ? b->first[i] : reach;
-        reach = b->end[i] > reach ? b->end[i] : reach;
-        if (reach > start)
-            span_add(delta, start, reach, row->bytes);
-    }
-}
-
 static uint64_t *series_new(struct build *b)
 {
     return psc_arena_alloc0(b->arena, (size_t)b->scene->n + 3, sizeof(uint64_t));
@@ -456,7 +441,8 @@ static bool build_usage(struct build *b)
         if (!mine)
             return false;
         for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++) {
-            in_use_add(b, &s->rows[r], mine);
+            if (!psc_history_add_used(b->history, s->rows[r].buffer, mine))
+                return false;
             for (uint32_t i = s->rows[r].bar_at; i < s->rows[r].bar_end; i++)
                 span_add(exact, b->first[i], b->end[i], b->history->tenancies[i].hi - b->history->tenancies[i].lo);
         }
