@@ -140,6 +140,22 @@ static void test_figures(void)
     }
 }
 
+/* Of an arena the bytes of its tenants are in use, not the arena: what is said of an op and what the curve shows. */
+static void test_figures_of_an_arena(void)
+{
+    struct psc_arena arena = {0};
+    struct qwen_options wide = qwen_prefill;
+    wide.tokens = 440;
+    struct psc_phase phase = {.kind = wide.kind, .graph = qwen_graph(&arena, &wide)};
+    struct psc_analysis_options options = {.plan = psc_plan_defaults, .replan = true, .planner = psc_planner_find("best-fit")};
+    struct psc_analysis *a = analyse(&phase, &options);
+    g_assert_cmpuint(a->history->used_peak_bytes, ==, a->plan->figures.peak_live_bytes);
+    for (int32_t p = -1; p <= (int32_t)a->story->position_n; p++)
+        g_assert_cmpuint(a->history->used_bytes[p + 1], ==, a->history->live_bytes[p + 1]);
+    psc_analysis_free(a);
+    psc_arena_release(&arena);
+}
+
 static void test_arena_story(void)
 {
     struct psc_arena arena = {0};
@@ -273,6 +289,36 @@ static void test_positions(void)
     psc_arena_release(&arena);
 }
 
+/* Of several findings whose damage one op does, the line names the first and counts the rest. */
+static void test_damage_is_counted(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "prefill", .graph = qwen_graph(&arena, &qwen_prefill)};
+    struct psc_text text = {0};
+    unsigned looked = 0;
+
+    for (int f = 0; f < PSC_FAULT_N; f++) {
+        struct psc_analysis_options options = {.plan = psc_plan_defaults, .replan = true};
+        options.plan.faults = PSC_FAULT_BIT(f);
+        struct psc_analysis *a = analyse(&phase, &options);
+        for (uint32_t i = 0, n; i < a->check.finding_n; i += n) {
+            const struct psc_finding *of = &a->check.findings[i];
+            for (n = 1; i + n < a->check.finding_n && of[n].position == of->position;)
+                n++;
+            psc_explain_position(&text, a, of->position);
+            char *more = g_strdup_printf(", and %u more; ", n - 1);
+            g_assert_cmpint(n > 1, ==, strstr(psc_text_str(&text), more) != NULL);
+            looked += n > 1;
+            g_free(more);
+            psc_text_clear(&text);
+        }
+        psc_analysis_free(a);
+    }
+    g_assert_cmpuint(looked, >, 0);
+    psc_text_release(&text);
+    psc_arena_release(&arena);
+}
+
 static void test_records(void)
 {
     struct psc_arena arena = {0};
@@ -363,11 +409,13 @@ int main(int argc, char **argv)
     g_test_add_func("/core/analysis/recorded-or-as-planned", test_as_planned);
     g_test_add_func("/core/analysis/the-order-mismatch-of-the-published-graph", test_order_mismatch);
     g_test_add_func("/core/analysis/history-and-planner-count-the-same-bytes", test_figures);
+    g_test_add_func("/core/analysis/of-an-arena-the-bytes-of-its-tenants-are-in-use", test_figures_of_an_arena);
     g_test_add_func("/core/analysis/a-story-without-graph", test_arena_story);
     g_test_add_func("/core/analysis/a-phase-without-graph-is-no-error", test_no_graph);
     g_test_add_func("/core/explain/why-a-node-lies-where-it-lies", test_places);
     g_test_add_func("/core/explain/what-was-refused", test_refusals);
     g_test_add_func("/core/explain/what-a-position-does", test_positions);
+    g_test_add_func("/core/explain/the-damage-of-an-op-is-counted", test_damage_is_counted);
     g_test_add_func("/core/explain/whose-value-a-record-is", test_records);
     g_test_add_func("/core/explain/the-walk", test_walk);
     g_test_add_func("/core/analysis/oom", test_oom);

@@ -87,7 +87,7 @@ static void say_queue(struct psc_text *out, const struct psc_analysis *a, int32_
     psc_text_add(out, "; ");
 }
 
-/* "over #416 add, still needed by #429 get_rows; " for each finding whose damage is done here. */
+/* "#425 attn writes 7.00 KiB over #416 add (b3), still needed by #429 get_rows, and 2 more; ": the damage that is done here. */
 static void say_damage(struct psc_text *out, const struct psc_analysis *a, int32_t position)
 {
     const struct psc_check *c = &a->check;
@@ -107,6 +107,11 @@ static void say_damage(struct psc_text *out, const struct psc_analysis *a, int32
     size_t n = damage.n;
     psc_text_add(out, "\xe2\x9a\xa0 ");
     psc_text_add_n(out, psc_text_str(&damage), n && damage.s[n - 1] == '.' ? n - 1 : n); /* the sentence goes on here */
+    uint32_t more = 0;
+    while (lo + more + 1 < c->finding_n && c->findings[lo + more + 1].position == position)
+        more++;
+    if (more)
+        psc_text_addf(out, ", and %u more", more);
     psc_text_add(out, "; ");
     out->failed |= damage.failed;
     psc_text_release(&damage);
