@@ -93,13 +93,17 @@ static void row_names(struct psc_layout *l, const struct psc_track *p)
     psc_put_label(l, font, PSC_LEFT, kind == PSC_LANE_POOL ? PSC_COL_INK : PSC_COL_DIM, text, left, y);
     psc_bytes_short(row->bytes, bytes, sizeof bytes);
     uint32_t count = row->bar_end - row->bar_at;
+    double size = psc_text_width(l, PSC_FONT_SMALL, bytes);
     if (l->axis.op < PSC_MARK_OP && kind == PSC_LANE_POOL && count && !l->frame.small) {
         snprintf(text, sizeof text, "\xc3\x97%u", count);
         double width = fmax(psc_text_width(l, PSC_FONT_SMALL, text), 20);
-        psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, text, right, y);
-        right -= (float)width + 3;
+        /* where one of both must go it is the number: sizes stand nowhere else. They have a line of their own where there are two */
+        if (left + used + 3 + width + (two ? 0 : size + 3) <= right) {
+            psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, text, right, y);
+            right -= (float)width + 3;
+        }
     }
-    bool fits = left + used + 3 + psc_text_width(l, PSC_FONT_SMALL, bytes) <= right;
+    bool fits = left + used + 3 + size <= right;
     if (fits)
         psc_put_label(l, PSC_FONT_SMALL, PSC_RIGHT, PSC_COL_DIM, bytes, right, y);
     const struct psc_check *check = s->source.check;

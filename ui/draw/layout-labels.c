@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MARK_CLEAR 9.0f /* px kept free on each side of a mark */
+#define MARK_REACH 16.0f /* px above and below a line of text in which a mark touches it */
 #define GAPS_MAX   64
 
 struct gap { float x0, x1; };
@@ -29,8 +30,8 @@ static float held_from(const struct psc_layout *l, uint32_t bar)
     return 1e9f;
 }
 
-/* Free stretches of a bar between its marks (sorted by x within a row). */
-static uint32_t free_gaps(const struct psc_layout *l, const struct psc_bar *bar, size_t mark, float pad,
+/* Free stretches of a bar between its marks (sorted by x within a row) that reach into [top, low]. */
+static uint32_t free_gaps(const struct psc_layout *l, const struct psc_bar *bar, size_t mark, float pad, float top, float low,
                           struct gap gaps[GAPS_MAX])
 {
     float left = fmaxf(bar->x0, l->frame.data_x) + pad;
@@ -43,7 +44,7 @@ static uint32_t free_gaps(const struct psc_layout *l, const struct psc_bar *bar,
     uint32_t n = 0;
     for (; mark <= l->mark_n && n < GAPS_MAX - 1; mark++) {
         const struct psc_mark *m = mark < l->mark_n ? &l->marks[mark] : NULL;
-        if (m && (m->x < bar->x0 || m->y < bar->y0 - 1 || m->y > bar->y1 + 1))
+        if (m && (m->x < bar->x0 || m->y < top || m->y > low))
             continue;
         bool last = !m || m->x > bar->x1;
         float until = last ? right : m->x - MARK_CLEAR;
@@ -75,9 +76,10 @@ static void label_one_line(struct psc_layout *l, const struct psc_bar *bar, size
                            char text[PSC_LABELS][PSC_LABEL_SIZE], uint32_t text_n)
 {
     struct gap gaps[GAPS_MAX];
-    float height = bar->foot - bar->y0;
-    bool over_marks = height >= 44; /* marks keep to the edges: the middle is free */
-    uint32_t gap_n = free_gaps(l, bar, over_marks ? l->mark_n : first_mark, bar->edge & PSC_EDGE_SEAM_LEFT ? 9 : 5, gaps);
+    float height = bar->foot - bar->y0, middle = (bar->y0 + bar->foot) / 2;
+    bool over_marks = height >= 44; /* most marks keep to the edges, and leave the middle free */
+    uint32_t gap_n = free_gaps(l, bar, first_mark, bar->edge & PSC_EDGE_SEAM_LEFT ? 9 : 5,
+                               over_marks ? middle - MARK_REACH : bar->y0 - 1, over_marks ? middle + MARK_REACH : bar->y1 + 1, gaps);
     enum psc_font font = height < 13 ? PSC_FONT_SMALL : PSC_FONT_BAR;
     for (uint32_t k = 0; k < text_n; k++) {
         float width = (float)psc_text_width(l, font, text[k]);
@@ -91,7 +93,7 @@ static void label_one_line(struct psc_layout *l, const struct psc_bar *bar, size
         /* in a wide bar the label stands at its start, where the eye looks for it */
         bool centre = g.x1 - g.x0 < width + 120 && bar->style != PSC_STYLE_PINNED;
         double x = centre ? (g.x0 + g.x1 - width) / 2 : g.x0 + 1;
-        psc_put_label(l, font, PSC_LEFT, text_colour(bar), text[k], x, (bar->y0 + bar->foot) / 2);
+        psc_put_label(l, font, PSC_LEFT, text_colour(bar), text[k], x, middle);
         return;
     }
 }
@@ -107,7 +109,7 @@ static bool label_three_lines(struct psc_layout *l, const struct psc_bar *bar, c
     char number[32];
     snprintf(number, sizeof number, "%.*s", (int)strcspn(text[0], " "), text[0]);
     struct gap gaps[GAPS_MAX];
-    uint32_t gap_n = free_gaps(l, bar, l->mark_n, bar->edge & PSC_EDGE_SEAM_LEFT ? 10 : 6, gaps);
+    uint32_t gap_n = free_gaps(l, bar, l->mark_n, bar->edge & PSC_EDGE_SEAM_LEFT ? 10 : 6, bar->y0, bar->y1, gaps);
     double width = fmax(psc_text_width(l, PSC_FONT_BAR_BOLD, name),
                         fmax(psc_text_width(l, PSC_FONT_BAR, number), psc_text_width(l, PSC_FONT_BAR, bytes + 4)));
     for (uint32_t i = gap_n; i-- > 0;) {
@@ -185,6 +187,9 @@ void psc_layout_bar_labels(struct psc_layout *l, size_t first_bar, size_t first_
         }
         struct psc_bar shifted = bar;
         shifted.x0 += sign;
+        const struct psc_bar *next = i + 1 < end && !row->packed ? &l->bars[i + 1] : NULL;
+        if (next && next->row == bar.row && next->x0 < bar.x1)
+            shifted.x1 = next->x0; /* a clobber: the writer lies over its victim, and is named there */
         if (prefix[0] || !label_three_lines(l, &shifted, text, n))
             label_one_line(l, &shifted, first_mark, text, n);
     }

@@ -11,6 +11,7 @@
 #define MERGE_MAX  24.0f /* ... up to a mark of this width, so that density stays visible */
 #define BARS_MAX   5000u /* bars in view from which rows turn into coverage earlier */
 #define SIGN_WIDTH 13.0f
+#define ENDS_MOST  64u   /* fills and reads of the host that an arena shows, where marks are merged */
 
 static enum psc_bar_style style_of(const struct psc_layout *l, const struct psc_scene_row *row, uint32_t bar)
 {
@@ -318,22 +319,30 @@ static void compact_marks(struct psc_layout *l, const struct psc_track *track, u
     }
 }
 
+/* In the middle of the row; of a row with many bars above one another, in the middle of the bytes. */
+static void end_mark(struct psc_layout *l, const struct psc_track *track, uint32_t access, enum psc_mark_kind kind)
+{
+    uint32_t event = l->scene->source.history->accesses[access];
+    const struct psc_event *e = &l->scene->source.story->events[event];
+    bool fill = kind == PSC_MARK_FILL;
+    float top = track->y0, low = track->y1, foot;
+    if (l->scene->rows[track->row].packed)
+        psc_track_band(l, track, e->lo, e->hi, &top, &low, &foot);
+    struct psc_mark *m = psc_put_mark(l, kind, psc_axis_middle(&l->axis, e->position), (top + low) / 2 + (fill ? 0 : 4), fill ? 6 : 9);
+    if (m)
+        m->event = event, m->row = track->row, m->position = e->position;
+}
+
 /* Where the other marks are merged, the fill and the host's read at the end still have columns of their own. */
 static void end_marks(struct psc_layout *l, const struct psc_track *track, const struct psc_scene_row *row)
 {
     const struct psc_history *h = l->scene->source.history;
     const struct psc_event *events = l->scene->source.story->events;
-    uint32_t at = h->access_at[row->buffer], end = h->access_at[row->buffer + 1];
-    float middle = (track->y0 + track->y1) / 2;
-    struct psc_mark *m = NULL;
-    if (at == end)
-        return;
-    if (l->axis.lo < 0 && events[h->accesses[at]].kind == PSC_EV_FILL &&
-        (m = psc_put_mark(l, PSC_MARK_FILL, psc_axis_middle(&l->axis, -1), middle, 6)) != NULL)
-        m->event = h->accesses[at], m->row = track->row, m->position = -1;
-    if (l->axis.hi > l->scene->n && events[h->accesses[end - 1]].kind == PSC_EV_EXPORT &&
-        (m = psc_put_mark(l, PSC_MARK_READ, psc_axis_middle(&l->axis, l->scene->n), middle + 4, 9)) != NULL)
-        m->event = h->accesses[end - 1], m->row = track->row, m->position = l->scene->n;
+    uint32_t at = h->access_at[row->buffer], end = h->access_at[row->buffer + 1], most = row->packed ? ENDS_MOST : 1;
+    for (uint32_t i = at; l->axis.lo < 0 && i < end && i - at < most && events[h->accesses[i]].kind == PSC_EV_FILL; i++)
+        end_mark(l, track, i, PSC_MARK_FILL);
+    for (uint32_t i = end; l->axis.hi > l->scene->n && i > at && end - i < most && events[h->accesses[i - 1]].kind == PSC_EV_EXPORT; i--)
+        end_mark(l, track, i - 1, PSC_MARK_READ);
 }
 
 static void row_marks(struct psc_layout *l, const struct psc_track *track)
