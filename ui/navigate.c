@@ -85,7 +85,7 @@ bool psc_navigate_end(PscWorkspace *ws, int direction)
 bool psc_navigate_peak(PscWorkspace *ws)
 {
     const struct psc_history *history = history_of(ws);
-    return history && step_to(ws, history->peak_at);
+    return history && step_to(ws, history->used_peak_at); /* the one that curve and status speak of */
 }
 
 bool psc_navigate_bytes(PscWorkspace *ws, uint32_t *ret_buffer, uint64_t *ret_lo, uint64_t *ret_hi)

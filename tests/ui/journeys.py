@@ -50,6 +50,17 @@ def the_metal_sample_says_without_a_click_that_350_of_368_values_are_not_the_nod
 
 
 @suite.journey
+def the_peak_key_goes_where_curve_and_status_have_their_peak():
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, 'run.json')
+        subprocess.run([CLI, 'run', LESSON, '--fill', 'x=1,2,3,4', '--fill', 'w=2,2,2,2', '--fault', 'l1', '--trace', trace],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        with window(trace) as w:
+            w.keys('Home', 'p')
+            w.at('100 % of peak')
+
+
+@suite.journey
 def stepping_forward_and_back_says_what_each_op_does():
     with window(METAL) as w:
         w.at('Before the first op')
