@@ -8,6 +8,8 @@
 #define KEY_WIDTH 78
 #define NARROWEST 9 /* letters */
 #define LINK_LEAST 12
+#define BADGES_WIDTH 226 /* of a row of badges: what the inspector has where it is narrowest */
+#define BADGE_FRAME 19   /* around the words of one, with the gap to the next */
 
 /* What a widget was made for: only the same may take its place. */
 static const char *make_of(GtkWidget *widget)
@@ -110,16 +112,29 @@ static void end_badges(PscCard *card)
         drop_after(card->last, card->badge);
 }
 
+static int width_of_badge(PscCard *card, const char *text)
+{
+    int width;
+    PangoLayout *layout = gtk_widget_create_pango_layout(card->box, text);
+    pango_layout_get_pixel_size(layout, &width, NULL);
+    g_object_unref(layout);
+    return width + BADGE_FRAME;
+}
+
 void psc_card_badge(PscCard *card, const char *text, const char *style)
 {
-    if (!is_made(card->last, "badges")) {
+    int width = width_of_badge(card, text);
+    if (!is_made(card->last, "badges") || card->badges_width + width > BADGES_WIDTH) {
+        end_badges(card);
         card->badge = NULL;
+        card->badges_width = 0;
         if (!next_made(card->box, &card->last, "badges")) {
             GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 5);
             gtk_widget_add_css_class(row, "badges");
             put_after(card->box, &card->last, made(row, "badges"));
         }
     }
+    card->badges_width += width;
     GtkWidget *badge = next_made(card->last, &card->badge, style ? style : "");
     if (badge) {
         gtk_label_set_text(GTK_LABEL(badge), text);
@@ -264,8 +279,10 @@ static void set_link(GtkWidget *line, const char *key, const char *text, uint32_
     char *name = g_strdup_printf("%s %s", key, text);
     if (g_strcmp0(gtk_label_get_text(GTK_LABEL(label)), text) != 0) {
         gtk_label_set_text(GTK_LABEL(label), text);
-        /* So much of it stays whatever the words after it need, which wrap; counted in wide letters, so less than it has. */
-        gtk_label_set_width_chars(GTK_LABEL(label), (int)MIN(g_utf8_strlen(text, -1), LINK_LEAST) * 3 / 4);
+        /* A short name is never cut, of a long one so much stays whatever the words after it need, which wrap. */
+        gboolean is_short = g_utf8_strlen(text, -1) <= LINK_LEAST;
+        gtk_label_set_ellipsize(GTK_LABEL(label), is_short ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_MIDDLE);
+        gtk_label_set_width_chars(GTK_LABEL(label), is_short ? -1 : LINK_LEAST * 3 / 4);
         gtk_widget_set_tooltip_text(button, text);
     }
     psc_ui_name(button, name);
@@ -279,7 +296,6 @@ static GtkWidget *link_new(PscCard *card, GCallback clicked)
 {
     GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6), *button = gtk_button_new(), *label = label_new(NULL, NULL);
     GtkWidget *words = label_new(NULL, "dim");
-    gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_MIDDLE);
     gtk_label_set_wrap(GTK_LABEL(label), FALSE);
     gtk_button_set_child(GTK_BUTTON(button), label);
     gtk_widget_add_css_class(button, "psc-link");

@@ -25,6 +25,7 @@ typedef struct {
     GtkWidget *box;  /* vertical: everything stands in here */
     GtkWidget *last; /* of the box, of this filling; NULL: none so far */
     GtkWidget *badge; /* likewise in the row of badges */
+    int badges_width; /* of that row so far */
     GtkWidget *grid; /* of the current section */
     int row;
     const char *keep; /* of the next widget, from psc_card_keeps */

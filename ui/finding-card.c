@@ -17,7 +17,7 @@ static void who_of_steps(PscCard *card, const PscStudy *study, const struct psc_
     psc_card_line(card, "Writer", psc_text_str(&text));
     psc_text_clear(&text);
     psc_add_actor(&text, study, PSC_NONE, f->read_position);
-    psc_card_line(card, "Beside it", psc_text_str(&text));
+    psc_card_line(card, f->kind == PSC_K6 ? "Beside it" : "Doomed read", psc_text_str(&text));
     psc_text_release(&text);
 }
 
@@ -59,8 +59,8 @@ static void who(PscCard *card, const PscStudy *study, const struct psc_finding *
         who_of_nodes(card, f);
     if (f->buffer < study->analysis->story->buffer_n) {
         const struct psc_buffer *b = &study->analysis->story->buffers[f->buffer];
-        char *bytes = g_strdup_printf("[0x%" G_GINT64_MODIFIER "x, +%s)", b->base + f->lo,
-                                      psc_thousands(f->hi - f->lo, exact, sizeof exact));
+        char *bytes = g_strdup_printf("[0x%" G_GINT64_MODIFIER "x, +%s), 0x%05" G_GINT64_MODIFIER "x in its pool", f->lo,
+                                      psc_thousands(f->hi - f->lo, exact, sizeof exact), b->base + f->lo);
         psc_card_buffer(card, "Bytes", f->buffer, bytes);
         g_free(bytes);
     }

@@ -199,15 +199,23 @@ static int by_sorter(const void *a, const void *b, gpointer data)
     return self->probe[0]->index < self->probe[1]->index ? -1 : 1;
 }
 
-static void fit_numbers(PscTable *self, uint32_t count)
+static int digits_of(uint32_t number)
 {
     int digits = 1;
-    for (uint32_t rest = count; rest >= 10; rest /= 10)
+    for (; number >= 10; number /= 10)
         digits++;
-    for (guint i = 0; i < self->kind->column_n; i++)
-        if (self->kind->columns[i].counts)
-            gtk_column_view_column_set_fixed_width(self->columns[i],
-                                                   MAX(self->kind->columns[i].width, CELL_PADDING + digits * DIGIT));
+    return digits;
+}
+
+static void fit_numbers(PscTable *self, uint32_t count)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    for (guint i = 0; i < self->kind->column_n; i++) {
+        const PscColumn *c = &self->kind->columns[i];
+        int digits = c->counts ? digits_of(count) : c->spans && study ? 2 * digits_of((uint32_t)psc_study_end(study)) + 1 : 0;
+        if (digits)
+            gtk_column_view_column_set_fixed_width(self->columns[i], MAX(c->width, CELL_PADDING + digits * DIGIT));
+    }
 }
 
 void psc_table_reload(PscTable *self)

@@ -27,6 +27,7 @@ typedef struct {
     int width;
     gboolean expand, right;
     gboolean counts;    /* its text is a row number: as wide as the number of rows needs, width at least */
+    gboolean spans;     /* its text is from one position to another: as wide as the last one needs, width at least */
     gboolean names_row; /* its text is the accessible name of the row */
     gboolean middle;    /* cut in the middle: a name with numbers at both ends; else at its end */
     gboolean spare;     /* not shown where a column that expands would have less than PSC_COLUMN_LEAST; the last one goes first */

@@ -91,7 +91,7 @@ static uint32_t selected(PscWorkspace *ws)
 }
 
 static const PscColumn columns[] = {
-    {.title = "ops", .width = 66, .text = span_text},
+    {.title = "ops", .width = 66, .spans = TRUE, .text = span_text},
     {.title = "tenant", .expand = TRUE, .names_row = TRUE, .middle = TRUE, .text = value_text},
     {.title = "\xe2\x8a\x98", .width = 26, .text = mark_text, .style = mark_style},
     {.title = "recorded", .width = 146, .spare = TRUE, .text = statistics_text},

@@ -336,6 +336,7 @@ void psc_timeline_zoom_rows_at(PscTimeline *self, double py, double factor)
 {
     if (!self->base)
         return;
+    psc_timeline_hide_card(self);
     double before = self->y_zoom, inside = py - (double)self->base->layout.frame.lanes.y0;
     self->y_zoom = CLAMP(before * factor, Y_ZOOM_MIN, Y_ZOOM_MAX);
     double content = (self->y + inside) * self->y_zoom / before;
@@ -414,9 +415,12 @@ static void describe(PscTimeline *self)
 
 static void changed_cb(PscTimeline *self, guint what)
 {
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY)) {
+    /* the map moves under a pointer that rests: what the card speaks of is somewhere else now */
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_RANGE | PSC_CHANGED_VIEW)) {
         self->hovered = PSC_NONE;
         psc_timeline_hide_card(self);
+    }
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY)) {
         self->y = 0;
         if (psc_workspace_study(self->ws))
             psc_workspace_range(self->ws, &self->fold_lo, &self->fold_hi);
