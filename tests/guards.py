@@ -44,6 +44,17 @@ ROOMS = [
 HEAP = re.compile(r'(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|free|strdup|strndup|asprintf|'
                   r'vasprintf|getline|open_memstream)\s*\(')
 HEAP_DOORS = ['core/base/mem.c', 'tests/util.c']
+# Every run of a test happens twice (tests/twice.h): its program is linked so, or it calls one that is.
+ONCE = {
+    'tests/test-cuda-full.c': 'a device that is full has no room for a buffer for every value',
+    'tests/test-queued.c': 'a look at a value waits for its queue, which is what is tested: outputs and rows only',
+    'tests/test-cuda-windows.c': 'counts what a backend is asked: puts its numbers aside meanwhile',
+    'tests/test-twice.c': 'tests the exceptions',
+}
+PROGRAM = re.compile(r"executable\('(test-[^']*|planscope[^']*)'|(?<=[^_])executable\('test-' \+")
+EXCEPTS = re.compile(r'\b(twice_except|twice_looks|twice_meanwhile)\b')
+ANOTHER_CLI = re.compile(r"'planscope-cli'|BUILD[^\n]*planscope-cli")
+CLI_DOORS = ['tests/cli/common.py', 'tests/ui/journeys.py']
 LINES_MAX = 700  # a longer file hides a second noun
 
 COMMENTS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
@@ -119,6 +130,33 @@ def closure(files, edges, starts):
     return seen
 
 
+def call_at(text, at):
+    """The call that begins at `at`, to its closing bracket."""
+    depth = 0
+    for k in range(at, len(text)):
+        depth += {'(': 1, ')': -1}.get(text[k], 0)
+        if depth == 0 and text[k] == ')':
+            return text[at:k + 1]
+    return text[at:]
+
+
+def runs_once(meson):
+    return [f'tests/meson.build:{line_of(meson, m.start())}: {m[0]} ...) is not linked with twice_dep'
+            for m in PROGRAM.finditer(meson) if 'twice_dep' not in call_at(meson, m.start())]
+
+
+def scripts():
+    """path -> text of the tests that are no C"""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(ROOT, 'tests')):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith('.py') and os.sep + 'golden' not in folder:
+                with open(path, encoding='utf-8') as f:
+                    found[os.path.relpath(path, ROOT).replace(os.sep, '/')] = f.read()
+    return found
+
+
 def self_test():
     """The guards would catch what they guard against."""
     faults = []
@@ -130,6 +168,10 @@ def self_test():
         faults.append('the heap pattern')
     if 'malloc(' in no_comments('/* malloc(1) */ // malloc(2)'):
         faults.append('comments are not blanked')
+    if len(runs_once("x = executable('test-a', 'a.c', dependencies: [b])\nexecutable('test-b', f('c'), dependencies: [twice_dep])")) != 1:
+        faults.append('a program whose runs happen once')
+    if not EXCEPTS.search('twice_except("")') or EXCEPTS.search('twice_figures.runs') or not ANOTHER_CLI.search("join(BUILD, 'app', 'planscope-cli')"):
+        faults.append('the patterns of exceptions')
     return faults
 
 
@@ -174,6 +216,15 @@ def main():
         bare = COMMENTS.sub(blank, text)
         heap += [f'{path}:{line_of(bare, m.start())}: {m[1]}()' for m in HEAP.finditer(bare)]
     check('the heap has one door: core/base/mem.h', heap)
+
+    with open(os.path.join(ROOT, 'tests', 'meson.build'), encoding='utf-8') as f:
+        once = runs_once(f.read())
+    using = {p for p, t in files.items() if EXCEPTS.search(COMMENTS.sub(blank, t)) and p not in ('tests/twice.c', 'tests/twice.h')}
+    once += [f'{p}: is not among the exceptions of tests/guards.py' for p in sorted(using - ONCE.keys())]
+    once += [f'{p}: is listed as an exception and is none' for p in sorted(ONCE.keys() - using)]
+    once += [f'{p}: takes the program itself, not PSC_CLI' for p, t in sorted(scripts().items())
+             if ANOTHER_CLI.search(t) and p not in CLI_DOORS and p != 'tests/guards.py']
+    check('every run of a test happens twice', once)
 
     check(f'no file is longer than {LINES_MAX} lines',
           [f'{p} has {t.count(chr(10))} lines' for p, t in sorted(files.items()) if t.count('\n') > LINES_MAX])

@@ -5,6 +5,7 @@
 #include "backends/deferred/deferred.h"
 #include "core/debug/explain.h"
 #include "core/run/recorder.h"
+#include "tests/twice.h"
 #include "tests/util.h"
 
 #include <string.h>
@@ -268,6 +269,7 @@ static void out_of_memory_leaks_nothing(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    twice_looks = false; /* a look at a value waits for its queue: what these tests are about */
     g_test_add_func("/run/queued/a-copy-waited-for-completes-what-stood-before-it", a_copy_waited_for_completes_what_stood_before_it);
     g_test_add_func("/run/queued/a-record-of-values-waits-at-the-end-of-a-split", a_record_of_values_waits_at_the_end_of_a_split);
     g_test_add_func("/run/queued/command-buffers-are-completed-by-their-submit", command_buffers_are_completed_by_their_submit);

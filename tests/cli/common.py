@@ -18,7 +18,8 @@ import traceback
 BUILD = os.environ.get('PSC_BUILD_ROOT') or os.path.join(os.path.dirname(__file__), '..', '..', 'build')
 SOURCE = os.environ.get('PSC_SOURCE_ROOT') or os.path.join(os.path.dirname(__file__), '..', '..')
 SHARED = os.environ.get('PSC_SHARED') or os.path.join(SOURCE, '..', 'shared')
-CLI = os.path.join(BUILD, 'app', 'planscope-cli')
+# With runs that happen twice, where meson runs the tests.
+CLI = os.environ.get('PSC_CLI') or os.path.join(BUILD, 'app', 'planscope-cli')
 
 _scratch = tempfile.TemporaryDirectory(prefix='planscope-test-')
 _tests = []

@@ -18,7 +18,7 @@ SPLITS = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-440-cuda-cpu.js
 CACHE, QUEUES = (os.path.join(SOURCE, 'tests', 'fuzz', 'corpus', f'scenario-{name}.json') for name in ('kv', 'sched'))
 TAKEOVER = os.path.join(SOURCE, 'traces', 'samples', 'takeover.lazy')
 LESSON = os.path.join(SOURCE, 'traces', 'lessons', '5-two-orders.json')
-CLI = os.path.join(os.path.dirname(PROGRAM), 'planscope-cli')
+CLI = os.environ.get('PSC_CLI') or os.path.join(os.path.dirname(PROGRAM), 'planscope-cli')
 suite = Suite()
 
 
