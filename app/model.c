@@ -6,11 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool app_is_model_file(const char *path)
 {
     char magic[4];
-    FILE *f = fopen(path, "rb");
+    struct stat info; /* a pipe is no model, and to open one may take for ever */
+    FILE *f = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
     bool is = f && fread(magic, 1, sizeof magic, f) == sizeof magic && !memcmp(magic, "GGUF", sizeof magic);
     if (f)
         fclose(f);

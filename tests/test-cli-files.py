@@ -432,6 +432,19 @@ def a_file_that_is_not_there_or_is_a_folder_is_said():
         check(answer.err.startswith('planscope-cli: ' + where), answer.err)
 
 
+@test
+def a_pipe_is_refused_and_not_waited_for():
+    """nobody writes into it: whoever opened it to read would stand still for ever"""
+    pipe = path('pipe.json')
+    os.mkfifo(pipe)
+    for command in (('info', pipe), ('check', pipe), ('run', pipe, '-p', 'x'), ('model', pipe), ('play', pipe), ('kv', pipe),
+                    ('check', save(BOXES), '--plan', pipe), ('run', '--preset', 'tiny-qwen2', '--kv-load', pipe, '-n', '1'),
+                    ('diff', pipe, save(BOXES)), ('compare', pipe)):
+        answer = run(*command, limit=20)
+        equal(answer.status, 2, command)
+        check(answer.err.startswith(f'planscope-cli: {pipe}: is ') and 'regular file' in answer.err, answer.err)
+
+
 # ---- boxes without a graph ---------------------------------------------------------------------
 
 BOXES = 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n'

@@ -138,6 +138,20 @@ def options_that_the_planner_does_not_look_at_are_refused():
 
 
 @test
+def of_an_option_given_twice_the_last_one_counts():
+    trace = os.path.join(SOURCE, 'traces', 'samples', 'qwen2.5-0.5b-metal.json')
+    equal(len(good('plan', trace, '--phase', 'decode', '--phase', '0', '--json').json['nodes']), 440)
+    equal(len(good('plan', trace, '--phase', '0', '--phase', 'decode', '--json').json['nodes']), 305)
+    for words, last in ((('hardened', '0.1'), '0.1'), (('0.1', 'hardened', '0.1'), '0.1'), (('0.1', '0.2', 'hardened', '0.1', '0.2'), '0.2')):
+        given = [w for word in words for w in ('--generation', word)]
+        equal(good('plan', '--expr', '(a+b)*2', *given, '--json').json['generation'], last)
+    faults = ['b%d' % k for k in range(1, 23)] + ['cl%d' % k for k in range(1, 5)]
+    every = good('plan', '--expr', '(a+b)*2', *[w for f in faults for w in ('--fault', f)], '--json').json
+    again = good('plan', '--expr', '(a+b)*2', *[w for f in 20 * faults for w in ('--fault', f)], '--json').json
+    equal(every, again)
+
+
+@test
 def what_a_format_has_no_place_for_is_refused():
     where, out = save(graph(SMALL, [4])), path('nothing')
     preset = ('--preset', 'tiny-qwen2')

@@ -47,7 +47,7 @@ enum psc_status psc_kv_dump_add_file(struct psc_kv_dump *dump, const char *path,
     int fd;
     if (!psc_grow(&dump->fds, dump->fd_n + 1, &dump->fd_cap, sizeof *dump->fds))
         return psc_fail_nomem(reterr);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &info) != 0) {
         int why = errno;
         if (fd >= 0)

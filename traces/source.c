@@ -24,7 +24,7 @@ static size_t without_zeros(const char *s, size_t n)
 enum psc_status psc_source_map_whole(struct psc_source *source, const char *path, struct psc_error *reterr)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* nobody waits for who may write into a pipe */
     if (fd < 0 || fstat(fd, &info) != 0) {
         int why = errno;
         if (fd >= 0)

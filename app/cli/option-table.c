@@ -86,10 +86,9 @@ static bool set_u32(const char *v, uint32_t *ret, bool *ret_has)
 }
 static bool set_phase(struct cli_options *o, const char *v)
 {
-    if (strcmp(v, "prefill") && strcmp(v, "decode"))
-        return set_u32(v, &o->phase, &o->has_phase);
-    o->phase_kind = v;
-    return o->has_phase = true;
+    bool kind = !strcmp(v, "prefill") || !strcmp(v, "decode");
+    o->phase_kind = kind ? v : NULL; /* the last one given counts */
+    return kind ? (o->has_phase = true) : set_u32(v, &o->phase, &o->has_phase);
 }
 static bool set_step(struct cli_options *o, const char *v) { return set_u32(v, &o->step, &o->has_step); }
 
@@ -193,9 +192,28 @@ static bool set_time(struct cli_options *o, const char *v)
     bool has;
     return set_u32(v, &o->plan.budget.milliseconds, &has) && o->plan.budget.milliseconds && (o->replan = true);
 }
-/* Generations and defects of expressions are words of a script. */
+static void drop_word(char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (char *at = words; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length != n || strncmp(at, word, n)) {
+            at += length;
+            continue;
+        }
+        char *rest = at + n + strspn(at + n, " ");
+        memmove(at, rest, strlen(rest) + 1);
+        if (!*at && at > words)
+            at[-1] = '\0'; /* it was the last one */
+        return;
+    }
+}
+
+/* Generations and defects of expressions are words of a script. One that is given again stands at the end only: the last
+ * generation counts, and there is room for each word once. */
 bool cli_add_lazy_word(struct cli_options *o, const char *v)
 {
+    drop_word(o->lazy_words, v);
     size_t n = strlen(o->lazy_words);
     if (n + strlen(v) + 2 > sizeof o->lazy_words)
         return false;
