@@ -20,7 +20,7 @@ static const char hint[] =
     "The last line is the result; names stand for earlier lines, unknown ones for four numbers. There are + - * / ( ), [1, 2], "
     "arange, ones, zeros, slot, view, slice, transpose, broadcast, as_contiguous, cache, matmul, sum, noop and baked (baked(f, a, b): f, written of "
     "slots, as a plan of its own). The first line may name "
-    "a generation (hardened, 0.1, 0.2, arena), faults (b1 to b22, cl1 to cl4) and level.";
+    "a generation (hardened, 0.1, 0.2, arena), faults (b1 to b22, cl1 to cl4) and level. Ctrl+Enter plans it.";
 
 static char *text_path(void)
 {

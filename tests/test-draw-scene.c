@@ -2,6 +2,7 @@
 #include "tests/many-ranges.h"
 #include "tests/util.h"
 #include "ui/draw/axis.h"
+#include "ui/draw/layout.h"
 
 #include "core/base/hash.h"
 
@@ -192,6 +193,44 @@ static void test_labels_longest_first(void)
     draw_scene_free(d);
 }
 
+static bool says(const struct psc_layout *l, const char *words)
+{
+    for (size_t i = 0; i < l->label_n; i++)
+        if (!strcmp(l->text + l->labels[i].text, words))
+            return true;
+    return false;
+}
+
+/* A map in which there is nothing to draw says why, at any size. */
+static void test_empty(void)
+{
+    static const double sizes[][2] = {{640, 400}, {1600, 900}};
+    struct psc_draft draft = {.kind = "prefill"};
+    struct psc_report report = {0};
+    struct psc_arena arena = {0};
+    struct psc_graph *graph = NULL;
+    struct psc_plan *plan;
+    struct psc_story *story;
+    struct psc_error error = {0};
+    struct psc_type *type = psc_type_new();
+    g_assert_cmpint(psc_graph_from_draft(&arena, &draft, &report, &graph, &error), ==, PSC_OK);
+    g_assert_cmpint(psc_planner_find("pool")->plan(&arena, graph, &psc_plan_defaults, &plan, &error), ==, PSC_OK);
+    g_assert_cmpint(psc_plan_lower(&arena, graph, plan, &story, &error), ==, PSC_OK);
+    struct draw_scene *d = draw_scene_story(graph, story);
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        struct psc_layout l = {0};
+        struct psc_view v;
+        psc_view_init(&v, d->scene, sizes[i][0], sizes[i][1]);
+        g_assert_cmpint(psc_layout_build(&l, d->scene, &v, type, &error), ==, PSC_OK);
+        g_assert_true(says(&l, "This graph has no ops: nothing needs memory."));
+        g_assert_true(says(&l, "0 ops"));
+        psc_layout_release(&l);
+    }
+    draw_scene_free(d);
+    psc_type_free(type);
+    psc_arena_release(&arena);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -202,6 +241,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/scene/largest-of-any-stretch", test_series);
     g_test_add_func("/ui/draw/scene/index-agrees-with-a-scan", test_next_alive);
     g_test_add_func("/ui/draw/scene/bars-side-by-side", test_overlapping);
+    g_test_add_func("/ui/draw/scene/an-empty-map-says-why", test_empty);
     g_test_add_func("/ui/draw/scene/labels-from-long-to-short", test_labels_longest_first);
     return g_test_run();
 }

@@ -274,7 +274,8 @@ static const struct {
 } refused[] = {
     {"empty", "", "t.json: file is empty", PSC_ERR_PARSE},
     {"blank", " \n ", "empty", PSC_ERR_PARSE},
-    {"binary", "GGUF\x03", "begins with \"GGUF\\x03\"", PSC_ERR_PARSE},
+    {"binary", "\x7f" "ELF\x03", "begins with \"\\x7fELF\\x03\"", PSC_ERR_PARSE},
+    {"a-model", "GGUF\x03", "a model in GGUF, not a trace", PSC_ERR_PARSE},
     {"a-list", "[1,2]", "begins with \"[1,2]\"", PSC_ERR_PARSE},
     {"another-format", "{\"format\":\"pprof\",\"version\":1}", "format is \"pprof\"; this program reads",
      PSC_ERR_PARSE},

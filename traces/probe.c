@@ -115,6 +115,9 @@ enum psc_status psc_probe_coding(const char *s, size_t n, struct psc_error *rete
         return psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0,
                            "a compressed file (%s): unpack it first",
                            u[0] == 0x1f ? "gzip" : u[0] == 'P' ? "zip" : u[0] == 0xfd ? "xz" : "zstd");
+    if (n >= 4 && !memcmp(u, "GGUF", 4))
+        return psc_fail_at(reterr, PSC_ERR_PARSE, 1, 1, 0,
+                           "a model in GGUF, not a trace: Run\xe2\x80\xa6 (Ctrl+R) executes it, planscope-cli plans and checks it");
     return PSC_OK;
 }
 

@@ -36,7 +36,7 @@ static char *phase_words(PscContextBar *self, guint index)
 {
     const struct psc_phase *phase = psc_workspace_phase(self->ws, index);
     const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
-    char *words = phase->graph ? g_strdup_printf("%s \xc2\xb7 %u ops", kind, phase->graph->n) : g_strdup(kind);
+    char *words = phase->graph ? g_strdup_printf("%s \xc2\xb7 %u op%s", kind, phase->graph->n, phase->graph->n == 1 ? "" : "s") : g_strdup(kind);
     words[0] = g_ascii_toupper(words[0]);
     return words;
 }

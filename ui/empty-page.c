@@ -113,7 +113,11 @@ static GtkWidget *open_card(void)
     gtk_widget_add_css_class(button, "suggested-action");
     gtk_widget_set_halign(button, GTK_ALIGN_CENTER);
     gtk_actionable_set_action_name(GTK_ACTIONABLE(button), "win.open");
-    GtkWidget *formats = gtk_label_new("minfer-trace and minfer-graph JSON");
+    GtkWidget *formats = gtk_label_new("minfer-trace and minfer-graph JSON, streamed events, scenarios, "
+                                       "MiniMalloc CSV, expressions (*.lazy)");
+    gtk_label_set_wrap(GTK_LABEL(formats), TRUE);
+    gtk_label_set_justify(GTK_LABEL(formats), GTK_JUSTIFY_CENTER);
+    gtk_label_set_max_width_chars(GTK_LABEL(formats), 44);
     gtk_widget_add_css_class(formats, "dim");
     gtk_box_append(GTK_BOX(inner), image);
     gtk_box_append(GTK_BOX(inner), title);

@@ -96,6 +96,31 @@ void psc_card_of_finding(PscCard *card, int index)
     psc_card_of_lesson(card, &study->phase);
 }
 
+/* Who lives in the buffer: its tensor, or how many share it. */
+static void holds(PscCard *card, const PscStudy *study, uint32_t buffer, int32_t cursor)
+{
+    const struct psc_history *h = study->analysis->history;
+    uint32_t alive = 0, of = PSC_NONE;
+    uint64_t bytes = 0;
+    char text[96];
+    for (uint32_t t = h->buffer_at[buffer]; t < h->buffer_at[buffer + 1]; t++) {
+        if (h->tenancies[t].first > cursor || h->tenancies[t].end <= cursor)
+            continue;
+        bytes += h->tenancies[t].hi - h->tenancies[t].lo;
+        alive++, of = t;
+    }
+    if (alive > 1) {
+        psc_card_linef(card, "Holds", "%u tensors, %s", alive, psc_bytes_text(bytes, text, sizeof text));
+        return;
+    }
+    uint32_t value = alive ? h->tenancies[of].value : PSC_NONE;
+    psc_node node = alive ? h->story->values[value].node : PSC_NONE;
+    if (study->graph && node != PSC_NONE)
+        psc_card_node(card, "Holds", node, NULL);
+    else
+        psc_card_line(card, "Holds", alive ? psc_value_label(h->story, study->graph, value, text, sizeof text) : "nothing alive");
+}
+
 void psc_card_of_buffer(PscCard *card, uint32_t buffer)
 {
     PscStudy *study = psc_workspace_study(card->ws);
@@ -114,16 +139,12 @@ void psc_card_of_buffer(PscCard *card, uint32_t buffer)
                        psc_bytes_text(b->bytes, bytes, sizeof bytes));
     psc_card_linef(card, "Address", "0x%05" G_GINT64_MODIFIER "x in its pool", b->base);
     psc_card_linef(card, "Tenants", "%u", study->tenants[buffer]);
-    const struct psc_history *h = study->analysis->history;
     int32_t cursor = psc_workspace_cursor(card->ws);
-    char *heading = cursor < 0 ? g_strdup("BEFORE OP 0") : g_strdup_printf("AT OP %d", cursor);
+    char *heading = cursor < 0 ? g_strdup(study->graph ? "BEFORE OP 0" : "BEFORE POSITION 0")
+                               : g_strdup_printf(study->graph ? "AT OP %d" : "AT POSITION %d", cursor);
     psc_card_section(card, heading);
     g_free(heading);
-    uint32_t tenant = psc_history_tenant(h, buffer, 0, cursor);
-    if (tenant == PSC_NONE)
-        psc_card_line(card, "Holds", "nothing alive");
-    else
-        psc_card_node(card, "Holds", story->values[h->tenancies[tenant].value].node, NULL);
+    holds(card, study, buffer, cursor);
     if (study->buffer_marks[buffer])
         psc_card_text(card, "\xe2\x9a\xa0 A tensor was written over in this buffer: press X.", "clobber");
 }

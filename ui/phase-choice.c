@@ -15,7 +15,8 @@ static void fill(GtkDropDown *choice, PscWorkspace *ws)
     for (guint i = 0; i < psc_workspace_phase_n(ws); i++) {
         const struct psc_phase *phase = psc_workspace_phase(ws, i);
         const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
-        gtk_string_list_take(names, phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u ops", i + 1, kind, phase->graph->n)
+        gtk_string_list_take(names, phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u op%s", i + 1, kind, phase->graph->n,
+                                                                 phase->graph->n == 1 ? "" : "s")
                                                  : g_strdup_printf("%u  %s", i + 1, kind));
     }
     gulong chosen = GPOINTER_TO_SIZE(g_object_get_data(G_OBJECT(choice), "chosen"));

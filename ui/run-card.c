@@ -152,7 +152,8 @@ void psc_card_of_run(PscCard *card)
     PscRecords *records = psc_workspace_records(card->ws);
     const struct psc_doc *doc = study->document->doc;
     GString *about = g_string_new(study->phase.kind && *study->phase.kind ? study->phase.kind : "phase");
-    g_string_append_printf(about, ", %d %s", psc_study_end(study), study->graph ? "ops" : "positions");
+    int32_t n = psc_study_end(study);
+    g_string_append_printf(about, ", %d %s%s", n, study->graph ? "op" : "position", n == 1 ? "" : "s");
     for (uint32_t b = 0; study->graph && b < study->graph->backend_n; b++)
         g_string_append_printf(about, ", %s", study->graph->backends[b]);
     if (doc->model)

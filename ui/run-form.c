@@ -66,6 +66,8 @@ static GtkWidget *number_new(double low, double high, double step, double value,
     gtk_spin_button_set_digits(GTK_SPIN_BUTTON(spin), digits);
     gtk_spin_button_set_value(GTK_SPIN_BUTTON(spin), value);
     gtk_widget_set_halign(spin, GTK_ALIGN_START);
+    GtkEditable *inside = gtk_editable_get_delegate(GTK_EDITABLE(spin));
+    gtk_text_set_activates_default(GTK_TEXT(inside), TRUE); /* Enter runs, as in every other field */
     return spin;
 }
 

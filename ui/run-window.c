@@ -171,6 +171,7 @@ static GtkWidget *header_new(PscRunWindow *self)
     gtk_header_bar_set_show_title_buttons(GTK_HEADER_BAR(header), FALSE);
     g_signal_connect_swapped(cancel, "clicked", G_CALLBACK(cancel_cb), self);
     self->run = gtk_button_new_with_label("Run");
+    gtk_widget_set_tooltip_text(self->run, "Ctrl+Enter");
     gtk_widget_add_css_class(self->run, "suggested-action");
     g_signal_connect_swapped(self->run, "clicked", G_CALLBACK(run_cb), self);
     gtk_header_bar_pack_start(GTK_HEADER_BAR(header), cancel);
@@ -225,6 +226,7 @@ void psc_run_window_ask(PscRunWindow *self)
 {
     if (!self->running) {
         psc_run_form_refresh(&self->form);
+        gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(GTK_SCROLLED_WINDOW(self->scroller)), 0);
         gtk_widget_grab_focus(self->form.prompt);
     }
     gtk_window_present(GTK_WINDOW(self));

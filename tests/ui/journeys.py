@@ -364,6 +364,23 @@ def a_plan_file_stands_beside_the_graph_that_it_is_a_plan_of():
 
 
 @suite.journey
+def a_model_file_is_told_where_it_can_be_run():
+    with tempfile.NamedTemporaryFile('wb', suffix='.gguf', dir=os.environ['HOME'], delete=False) as model:
+        model.write(b'GGUF\x03\0\0\0' + bytes(64))
+    with window(model.name) as w:
+        w.says('a model in GGUF, not a trace')
+
+
+@suite.journey
+def the_card_of_a_buffer_that_many_share_counts_them():
+    with tempfile.NamedTemporaryFile('w', suffix='.csv', dir=os.environ['HOME'], delete=False) as boxes:
+        boxes.write('id,lower,upper,size\n' + ''.join(f'{i},{i},{i + 2},16\n' for i in range(6)))
+    with window(boxes.name) as w:
+        w.keys('Home', 'Right', 'Right', 'Right', 'Right', 'Down')
+        w.says('tensors, 32 B')
+
+
+@suite.journey
 def a_second_file_that_is_bad_is_told():
     with tempfile.NamedTemporaryFile('w', suffix='.json', dir=os.environ['HOME'], delete=False) as bad:
         bad.write('{"format": "minfer-trace", "version": 5, "phases": []}')
@@ -809,6 +826,17 @@ def run_window(w):
     other = wait('the run window', lambda: [i for i in windows(w) if i != w.id])
     w.focus_window(other[0])
     w.get('push button', 'Run')
+
+
+@suite.journey
+def enter_runs_from_a_number_too():
+    with window() as w:
+        w.get('label', contains='No document.')
+        run_window(w)
+        w.keys('Tab', 'Tab', 'ctrl+a')
+        w.type('3')
+        w.keys('Return')
+        w.says('run of tiny-qwen2')
 
 
 @suite.journey

@@ -226,6 +226,16 @@ static void lane_strips(struct psc_layout *l)
     }
 }
 
+/* An empty map says why it is one. */
+static void no_rows(struct psc_layout *l)
+{
+    const struct psc_frame *f = &l->frame;
+    const char *words = l->scene->source.graph && !l->scene->source.graph->n ? "This graph has no ops: nothing needs memory."
+                                                                            : "Nothing here has a buffer.";
+    if (f->lanes.y1 - f->lanes.y0 >= 40)
+        psc_put_label(l, PSC_FONT_BASE, PSC_LEFT, PSC_COL_DIM, words, f->data_x + 16, f->lanes.y0 + 20);
+}
+
 void psc_layout_gutter(struct psc_layout *l)
 {
     const struct psc_frame *f = &l->frame;
@@ -240,6 +250,8 @@ void psc_layout_gutter(struct psc_layout *l)
             psc_put_fill(l, f->gutter_x, p->y1 - 1, f->data_x + f->data_w, p->y1, PSC_COL_GRID);
         track_texts(l, p);
     }
+    if (!l->scene->row_n)
+        no_rows(l);
     psc_put_fill(l, f->data_x - 1, f->lanes.y0, f->data_x, f->lanes.y1, PSC_COL_RULE);
     if (f->kept_y < f->lanes.y1) /* what is above belongs to this phase, what is below to all of them */
         psc_put_fill(l, 0, f->kept_y - 2, f->data_x + f->data_w, f->kept_y, PSC_COL_KV_EDGE);

@@ -88,7 +88,7 @@ void psc_layout_overview(struct psc_layout *l)
     if (s->split_n > 1 && !f->small)
         snprintf(text, sizeof text, "%d ops, %u splits", s->n, s->split_n);
     else
-        snprintf(text, sizeof text, "%d %s", s->n, s->source.graph ? "ops" : "positions");
+        snprintf(text, sizeof text, "%d %s%s", s->n, s->source.graph ? "op" : "position", s->n == 1 ? "" : "s");
     psc_put_label(l, PSC_FONT_AXIS, PSC_RIGHT, PSC_COL_DIM, text, f->data_x - 8, a.y0 + 29);
     float band = s->split_n > 1 ? 8 : 4, last = -10;
     for (uint32_t i = 0; i < s->split_n; i++) {

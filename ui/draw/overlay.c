@@ -78,8 +78,8 @@ static void alive(struct psc_overlay *o, const struct psc_layout *l, int32_t pos
              bar < row->bar_end && s->first[bar] <= position && n < ALIVE_MAX;
              bar = psc_scene_next_alive(s, row, bar + 1, position), n++) {
             struct psc_area a;
-            if (s->flags[bar] & PSC_BAR_PINNED || !psc_layout_bar_area(l, bar, &a) || a.x1 - a.x0 < 5)
-                continue;
+            if (s->flags[bar] & PSC_BAR_PINNED || !psc_layout_bar_area(l, bar, &a) || a.x1 - a.x0 < 5 || a.y1 - a.y0 < 6)
+                continue; /* nothing but frame would be left */
             put_frame(o, l, PSC_OVER_ALIVE, bar, a);
         }
     }
