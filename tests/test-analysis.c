@@ -79,6 +79,35 @@ static void test_as_planned(void)
     psc_arena_release(&arena);
 }
 
+/* A plan that was read from a file has no order of its own: a record of it says in which order its lives were counted, and the plan
+ * is blamed for the same as what ran of it. */
+static void test_as_planned_in_another_order(void)
+{
+    struct psc_arena arena = {0};
+    struct psc_phase phase = {.kind = "prefill", .graph = qwen_graph(&arena, &qwen_prefill)};
+    struct psc_analysis_options options = {.plan = psc_plan_defaults};
+    options.plan.order = PSC_ORDER_TOPOLOGICAL;
+    options.plan.slots = PSC_SLOTS_FIFO;
+    struct psc_analysis *made = analyse(&phase, &options);
+    struct psc_story record = *made->story;
+    struct psc_plan plan = *made->plan;
+    record.predicted = false;
+    g_assert_nonnull(record.believed_order);
+    plan.order = NULL;
+    phase.plan = &plan;
+    phase.story = &record;
+    for (int planned = 0; planned < 2; planned++) {
+        options.as_planned = planned;
+        struct psc_analysis *a = analyse(&phase, &options);
+        g_assert_true((a->story == &record) == !planned);
+        g_assert_cmpuint(a->check.finding_n, ==, 1);
+        g_assert_cmpint(a->check.findings[0].kind, ==, PSC_K2);
+        psc_analysis_free(a);
+    }
+    psc_analysis_free(made);
+    psc_arena_release(&arena);
+}
+
 static void test_order_mismatch(void)
 {
     struct psc_arena arena = {0};
@@ -407,6 +436,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/analysis/says-where-the-plan-comes-from", test_origin);
     g_test_add_func("/core/analysis/recorded-or-as-planned", test_as_planned);
+    g_test_add_func("/core/analysis/a-plan-and-its-record-are-blamed-for-the-same", test_as_planned_in_another_order);
     g_test_add_func("/core/analysis/the-order-mismatch-of-the-published-graph", test_order_mismatch);
     g_test_add_func("/core/analysis/history-and-planner-count-the-same-bytes", test_figures);
     g_test_add_func("/core/analysis/of-an-arena-the-bytes-of-its-tenants-are-in-use", test_figures_of_an_arena);

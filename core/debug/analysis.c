@@ -214,6 +214,10 @@ static enum psc_status fill(struct psc_analysis *a, const struct psc_analysis_op
 
     if (!status && a->plan && !a->story)
         status = psc_plan_lower(&a->arena, a->phase->graph, a->plan, &a->story, reterr);
+    const struct psc_story *record = a->phase->story;
+    if (!status && a->plan && a->plan == a->phase->plan && record && record != a->story && !a->story->believed_order &&
+        record->position_n == a->story->position_n)
+        a->story->believed_order = record->believed_order; /* a plan in a file has no order of its own, what ran of it was told */
     if (!status && a->story)
         status = psc_check_story(&a->arena, a->phase->graph, a->story, &a->check, reterr);
     if (!status && a->story)
