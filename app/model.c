@@ -107,8 +107,9 @@ static enum psc_status add_phases(const struct app_model *m, const struct app_mo
     struct psc_offload offload;
     enum psc_status status = phases ? PSC_OK : psc_fail_nomem(reterr);
     if (!status && tokens > options.n_ctx)
-        status = psc_fail(reterr, PSC_ERR_USAGE, "a prompt of %" PRIu64 " tokens does not fit: the model was made for %" PRIu32
-                          " positions", tokens, hyper->n_ctx_max);
+        status = psc_fail(reterr, PSC_ERR_USAGE, "a prompt of %" PRIu64 " tokens does not fit: position %" PRIu64
+                          " at node %u (positions), n_ctx is %" PRIu32 ", and the model was made for no more", tokens, tokens - 1,
+                          PSC_MODEL_POSITIONS, (uint32_t)options.n_ctx);
     if (!status)
         status = psc_offload_parse(view->backend ? view->backend : APP_BACKEND_DEFAULT, targets, target_n, &offload, reterr);
     for (int p = 0; p < 2 && !status; p++) {

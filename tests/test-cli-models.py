@@ -144,7 +144,7 @@ def mistakes_are_said_in_one_line():
         (('plan', '--preset', 'qwen4'), "there is no preset 'qwen4'; there are: qwen2.5-0.5b, "),
         (('plan', '--preset', 'tiny-qwen2', '--backend', 'tpu'), "there is no backend 'tpu'; there are: cpu, deferred, cuda,"),
         (('plan', '--preset', 'tiny-qwen2', '--backend', 'mixed:0-3=cpu,3-9=deferred'), 'overlap: layer 3'),
-        (('plan', '--preset', 'tiny-qwen2', '--tokens', 2049), 'a prompt of 2049 tokens does not fit: the model was made for 2048'),
+        (('plan', '--preset', 'tiny-qwen2', '--tokens', 2049), 'a prompt of 2049 tokens does not fit: position 2048 at node 1 (positions), n_ctx is 2048'),
         (('plan', '--preset', 'tiny-qwen2', '--tokens', 0), "--tokens: '0' is not a number of tokens"),
         (('plan', '--preset', 'tiny-qwen2', '--weights', 'q3_K'), "--weights: 'q3_K' is not f32"),
         (('plan', '--preset', 'tiny-qwen2', 'x.json'), 'takes a FILE or --preset, not both'),

@@ -332,6 +332,8 @@ static void test_all_options(void)
                 g_assert_cmpint(node->layer, ==, atoi(strstr(node->name, "blk.") + 4));
         }
         g_assert_cmpuint(g->layer_n, ==, 3);
+        g_assert_cmpstr(g->nodes[PSC_MODEL_POSITIONS].name, ==, "positions");
+        g_assert_cmpuint(g->nodes[PSC_MODEL_POSITIONS].id, ==, PSC_MODEL_POSITIONS);
         if (psc_planner_find("pool")->plan(&arena, g, &plan_options, &plan, &error))
             g_error("%s", error.text);
         g_assert_cmpuint(plan->figures.kv_bytes, ==, UINT64_C(3) * 2 * 64 * model->hyper.n_kv * 4);

@@ -169,7 +169,7 @@ static void what_cannot_be_is_refused(void)
     run(&q, &a); /* it just fits */
     psc_run_result_release(&a);
     q.n_ctx--;
-    refused(&q, PSC_ERR_USAGE, "15 tokens of the prompt and 12 more reach position 25, n_ctx is 25");
+    refused(&q, PSC_ERR_USAGE, "15 tokens of the prompt and 12 more reach position 25 at node 1 (positions), n_ctx is 25");
     q.n_ctx = 64;
     q.turns = &empty;
     q.turn_n = 1;

@@ -34,6 +34,8 @@
 #include "core/graph/kv-map.h"
 #include "core/model/model.h"
 
+/* The second node of every graph: the input `positions`, one for each token. Said of a run that is refused before it has a graph. */
+#define PSC_MODEL_POSITIONS 1u
 #define PSC_FUSED_FFN_MAX 16384u /* widest n_ff that is fused */
 
 enum { PSC_FUSE_QKV = 1, PSC_FUSE_QKV_NORM = 2, PSC_FUSE_BIAS_ROPE = 4, PSC_FUSE_FFN = 8, PSC_FUSE_ALL = 15 };

@@ -4,6 +4,7 @@
 #include "core/base/utf8.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Where the run of a model stands. */
@@ -224,6 +225,24 @@ static struct reach reach_of(const struct psc_run_request *q)
     return r;
 }
 
+/* Every position of the run has a row; `taken` of them are there already. */
+static enum psc_status check_reach(const struct psc_runner *r, uint32_t taken, struct psc_error *reterr)
+{
+    const struct psc_run_request *q = r->request;
+    struct reach reach = reach_of(q);
+    uint64_t last = taken + reach.prompt + reach.generated; /* one past the last position */
+    char before[48] = "";
+    if (last <= r->n_ctx || q->session.run_faults >> PSC_RUN_L15 & 1)
+        return PSC_OK;
+    if (taken)
+        snprintf(before, sizeof before, "%" PRIu32 " positions are taken, ", taken);
+    return psc_fail(reterr, PSC_ERR_USAGE,
+                    "%s%" PRIu64 " token%s of the prompt and %" PRIu64 " more reach position %" PRIu64 " at node %u (positions), n_ctx is %"
+                    PRIu32 "%s", before, reach.prompt, reach.prompt == 1 ? "" : "s", (uint64_t)q->n_predict * (q->turn_n + 1), last - 1,
+                    PSC_MODEL_POSITIONS, r->n_ctx,
+                    taken ? "" : last <= q->model->hyper.n_ctx_max ? ": ask for a larger n_ctx" : ", and the model was made for no more");
+}
+
 /* ---- what was there before ---------------------------------------------------------------------------------------- */
 
 /* The regions are there. Now it is known how many positions are taken. */
@@ -250,14 +269,7 @@ static enum psc_status load(struct going *g, struct psc_error *reterr)
                             " positions: it cannot be gone on with as it is", c, kv->cells.cell[c].pending);
     if (r->recorder && !psc_recorder_loaded(r->recorder, kv->cells.cell, kv->cells.n))
         return psc_fail_nomem(reterr);
-    struct reach reach = reach_of(q);
-    uint64_t last = g->position + reach.prompt + reach.generated;
-    if (last > r->n_ctx && !(q->session.run_faults >> PSC_RUN_L15 & 1))
-        return psc_fail(reterr, PSC_ERR_USAGE,
-                        "%" PRIu32 " positions are taken, %" PRIu64 " token%s of the prompt and %" PRIu64 " more reach position %" PRIu64
-                        ", n_ctx is %" PRIu32, g->position, reach.prompt,
-                        reach.prompt == 1 ? "" : "s", (uint64_t)q->n_predict * (q->turn_n + 1), last - 1, r->n_ctx);
-    return PSC_OK;
+    return check_reach(r, g->position, reterr);
 }
 
 /* ---- prefill and decode ------------------------------------------------------------------------------------------- */
@@ -396,9 +408,6 @@ static enum psc_status check_request(const struct psc_runner *r, struct psc_erro
 {
     const struct psc_run_request *q = r->request;
     uint32_t vocab = q->model->hyper.n_vocab;
-    struct reach reach = reach_of(q);
-    uint64_t last = reach.prompt + reach.generated; /* one past the last position */
-    bool unbounded = q->session.run_faults >> PSC_RUN_L15 & 1;
     if (!q->prompt_n)
         return psc_fail(reterr, PSC_ERR_USAGE, "the prompt has no token; a model needs at least one");
     for (uint32_t i = 0; i < q->prompt_n; i++)
@@ -416,12 +425,7 @@ static enum psc_status check_request(const struct psc_runner *r, struct psc_erro
         if (q->forced[i] < 0 || (uint32_t)q->forced[i] >= vocab)
             return psc_fail(reterr, PSC_ERR_USAGE, "forced token %" PRIu32 " is %" PRId32 "; the model knows 0 to %" PRIu32, i,
                             q->forced[i], vocab - 1);
-    if (last > r->n_ctx && !unbounded)
-        return psc_fail(reterr, PSC_ERR_USAGE,
-                        "%" PRIu64 " token%s of the prompt and %" PRIu64 " more reach position %" PRIu64 ", n_ctx is %" PRIu32
-                        "%s", reach.prompt, reach.prompt == 1 ? "" : "s", (uint64_t)q->n_predict * (q->turn_n + 1), last - 1, r->n_ctx,
-                        last <= q->model->hyper.n_ctx_max ? ": ask for a larger n_ctx" : ", and the model was made for no more");
-    return PSC_OK;
+    return check_reach(r, 0, reterr);
 }
 
 static enum psc_status make_room(struct going *g, struct psc_error *reterr)
