@@ -1004,7 +1004,7 @@ def what_does_not_fit_is_refused_before_the_run():
                         (('--preset', 'tiny-qwen2'), ('needs a prompt',)),
                         (('--preset', 'tiny-qwen2', '-p', 'x', '--tokens', '1'), ('not both',)),
                         (('--preset', 'tiny-qwen2', '-p', 'x', '--fill', 'a=1'), ('graphs',)),
-                        (('--preset', 'tiny-qwen2', '-p', 'x', '--top-p', '2'), ('top-p is 2',)),
+                        (('--preset', 'tiny-qwen2', '-p', 'x', '--temp', '1', '--top-p', '2'), ('top-p is 2',)),
                         (('--preset', 'tiny-qwen2', '-p', 'x', '--fault', 'l99'), ('unknown fault', 'l33')),
                         (('--preset', 'tiny-qwen2', '-p', 'x', '--backend', 'metall'), ('metall', 'deferred')),
                         (('--preset', 'tiny-qwen2', '-p', 'x', '--trace', '/no/such/folder/t.json'), ('/no/such/folder', 'No such')),
@@ -1250,6 +1250,19 @@ def an_output_called_minus_is_refused():
     check(not os.path.exists('-'), 'nothing was written')
 
 
+SAMPLED = (('--seed', '3'), ('--top-k', '40'), ('--top-p', '0.9'), ('--min-p', '0.1'))
+
+
+@test
+def who_says_temp_0_may_say_how_to_draw_as_well():
+    hello = ('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '4', '--json')
+    greedy = good(*hello).json['tokens']
+    for option in SAMPLED:
+        equal(good(*hello, '--temp', '0', *option).json['tokens'], greedy, 'drawn from nothing')
+    other = good(*hello, '--repeat-penalty', '1e6', '--repeat-window', '64').json['tokens']
+    equal(len(set(other)), 4, 'a penalty needs no temperature')
+
+
 @test
 def options_that_mean_nothing_are_refused():
     where = save(graph('''
@@ -1268,6 +1281,9 @@ def options_that_mean_nothing_are_refused():
             ('not --hashes', ('run', '--expr', 'a + b', '--hashes')),
             ('--chat makes a message of -p TEXT', ('run', '--preset', 'tiny-qwen2', '--tokens', '5', '--chat')),
             ('not a number above 0', (*hello, '--repeat-penalty', '0')),
+            *((f'{option} is for sampling: give a --temp above 0', (*hello, option, value)) for option, value in SAMPLED),
+            ('--repeat-window says how far --repeat-penalty looks back: give one', (*hello, '--repeat-window', '8')),
+            ('--repeat-window says', (*hello, '--temp', '1', '--repeat-window', '8', '--repeat-penalty', '1')),
             ("'b1' is for expressions", ('run', where, *x, '--fault', 'b1')), ("'cl4' is for expressions", (*hello, '--fault', 'cl4')),
             ("'0.1' is for expressions", ('run', where, *x, '--generation', '0.1')), ('--phase is for files', (*hello, '--phase', '1')),
             ('one of them', (*hello, '--fuse-qkv', '--no-fuse-qkv')), ('one of them', (*hello, '--no-fuse-ffn', '--fuse-ffn')),

@@ -225,6 +225,19 @@ static enum psc_status take_turns(struct running *r, struct psc_error *reterr)
     return status;
 }
 
+/* What says how to draw says nothing where nobody draws. --temp 0 in so many words is an answer; the default is none. */
+static enum psc_status check_sampling(const struct cli_options *o, struct psc_error *reterr)
+{
+    const struct psc_sampling *s = &o->run.sampling;
+    const char *drawn = cli_given(o, (const char *const[]){"--seed", "--top-k", "--top-p", "--min-p", NULL}, false);
+    if (drawn && !cli_given(o, (const char *const[]){"--temp", NULL}, false))
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s is for sampling: give a --temp above 0 (at 0, the default, the most probable token is "
+                        "taken; --temp 0 says that this is meant)", drawn);
+    if (s->repeat_penalty == 1 && cli_given(o, (const char *const[]){"--repeat-window", NULL}, false))
+        return psc_fail(reterr, PSC_ERR_USAGE, "--repeat-window says how far --repeat-penalty looks back: give one other than 1");
+    return PSC_OK;
+}
+
 static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
 {
     const struct cli_run *c = &r->options->run;
@@ -236,6 +249,8 @@ static enum psc_status take_prompt(struct running *r, struct psc_error *reterr)
         return psc_fail(reterr, PSC_ERR_USAGE, "--chat makes a message of -p TEXT: there is none");
     if (cli_given(r->options, (const char *const[]){"--fill", "--times", "--refill", NULL}, false))
         return psc_fail(reterr, PSC_ERR_USAGE, "--fill, --times and --refill are for graphs; a model takes -p TEXT or --tokens IDS");
+    if (check_sampling(r->options, reterr))
+        return PSC_ERR_USAGE;
     if (r->options->has_phase)
         return psc_fail(reterr, PSC_ERR_USAGE, "--phase is for files of graphs: a run of a model is its prefill, then decode");
     if (c->tokens) {
