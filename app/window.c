@@ -368,6 +368,7 @@ static GtkWidget *header_new(PscWindow *self, GMenu **ret_examples, GMenu **ret_
     }
     gtk_header_bar_pack_start(GTK_HEADER_BAR(header), self->title_box);
     self->stepper = psc_stepper_new(self->ws);
+    g_signal_connect_object(self->stepper, "missed", G_CALLBACK(psc_window_set_status), self, G_CONNECT_SWAPPED);
     gtk_header_bar_set_title_widget(GTK_HEADER_BAR(header), self->stepper);
     self->badge = gtk_button_new();
     self->badge_text = gtk_label_new(NULL);

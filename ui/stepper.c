@@ -11,6 +11,8 @@ struct _PscStepper {
 
 G_DEFINE_FINAL_TYPE(PscStepper, psc_stepper, GTK_TYPE_BOX)
 
+static guint missed_signal;
+
 static void show_cursor(PscStepper *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
@@ -38,12 +40,27 @@ static void changed_cb(PscStepper *self, guint what)
 
 static void go_cb(PscStepper *self)
 {
-    if (psc_navigate_go_to(self->ws, gtk_editable_get_text(GTK_EDITABLE(self->entry)))) {
-        gtk_widget_remove_css_class(self->entry, "error");
+    const char *text = gtk_editable_get_text(GTK_EDITABLE(self->entry));
+    PscStudy *study = psc_workspace_study(self->ws);
+    if (psc_navigate_go_to(self->ws, text)) {
         gtk_widget_activate_action(GTK_WIDGET(self), "win.focus-map", NULL);
-    } else {
-        gtk_widget_add_css_class(self->entry, "error");
+        show_cursor(self);
+        return;
     }
+    /* what was typed stays, to be mended */
+    gtk_widget_add_css_class(self->entry, "error");
+    gtk_editable_select_region(GTK_EDITABLE(self->entry), 0, -1);
+    char *words = study && *text ? g_strdup_printf("There is no op, name, buffer or address \"%s\" here. Ops go from 0 to %d; 50%%, 0x13400 "
+                                                   "and b9 lead somewhere, too.", text, MAX(psc_study_end(study) - 1, 0)) : NULL;
+    if (words)
+        g_signal_emit(self, missed_signal, 0, words);
+    g_free(words);
+}
+
+/* Nothing that was typed and not gone to stands where the op stands. */
+static void leave_cb(PscStepper *self)
+{
+    gtk_widget_remove_css_class(self->entry, "error");
     show_cursor(self);
 }
 
@@ -102,6 +119,7 @@ static void psc_stepper_dispose(GObject *object)
 static void psc_stepper_class_init(PscStepperClass *class)
 {
     G_OBJECT_CLASS(class)->dispose = psc_stepper_dispose;
+    missed_signal = g_signal_new("missed", PSC_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void psc_stepper_init(PscStepper *self)
@@ -136,6 +154,9 @@ static void psc_stepper_init(PscStepper *self)
     GtkEventController *keys = gtk_event_controller_key_new();
     g_signal_connect(keys, "key-pressed", G_CALLBACK(escape_cb), self);
     gtk_widget_add_controller(self->entry, keys);
+    GtkEventController *focus = gtk_event_controller_focus_new();
+    g_signal_connect_swapped(focus, "leave", G_CALLBACK(leave_cb), self);
+    gtk_widget_add_controller(self->entry, focus);
 }
 
 GtkWidget *psc_stepper_new(PscWorkspace *ws)

@@ -9,6 +9,7 @@
 #define PSC_TYPE_STEPPER (psc_stepper_get_type())
 G_DECLARE_FINAL_TYPE(PscStepper, psc_stepper, PSC, STEPPER, GtkBox)
 
+/* Signal "missed" (const char *words): what was typed leads nowhere. */
 GtkWidget *psc_stepper_new(PscWorkspace *ws);
 void psc_stepper_focus_entry(PscStepper *self);
 void psc_stepper_set_playing(PscStepper *self, gboolean playing);

@@ -177,6 +177,19 @@ def going_to_an_op_by_number_and_name_selects_it():
 
 
 @suite.journey
+def going_nowhere_is_told_and_leaves_nothing_behind():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        w.keys('Right', 'g')
+        w.type('no_such_op')
+        w.keys('Return')
+        w.says('There is no op, name, buffer or address "no_such_op" here. Ops go from 0 to 439')
+        expect('the entry', w.get('text', 'Go to op').queryText().getText(0, 99), 'no_such_op')
+        w.keys('Tab')
+        wait('the op in the entry', lambda: w.get('text', 'Go to op').queryText().getText(0, 99) == '0')
+
+
+@suite.journey
 def playing_moves_the_cursor_until_paused():
     with window(METAL) as w:
         w.at('Before the first op')
