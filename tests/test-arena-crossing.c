@@ -158,6 +158,50 @@ static void test_one_copy(void)
 }
 
 /* A copy that nobody waits for (l10) is read while it holds something else, and its block goes back only when it has come. */
+/* Views that are of the reader's split: their windows cross before anybody has shown them. */
+static void test_windows(void)
+{
+    static const char *const outputs[] = {"b", "c", "e"};
+    struct psc_arena arena = {0};
+    struct psc_graph *g = text_graph(&arena, "x: input 64 @cpu\na: scale 64 x scale=2 @cpu\nv: view 16 a +8 @metal\nw: view 4 v +3 @metal\n"
+                                             "b: silu 16 v @metal\nc: silu 4 w @metal\ny: view 8 x +5 @metal\ne: silu 8 y @metal\n"
+                                             "out b c e\n");
+    struct psc_session *pool = run_session(NULL);
+    struct on_arenas a;
+    uint32_t findings, crossed = 0;
+    begin(&a, g, &hardened, 0);
+    run_use(pool, g, 1);
+    for (unsigned run = 0; run < 3; run++) {
+        fill(a.s, (float)run);
+        fill(pool, (float)run);
+        run_execute(a.s, NULL);
+        run_execute(pool, NULL);
+        for (unsigned k = 0; k < G_N_ELEMENTS(outputs); k++) {
+            size_t bytes = g->nodes[text_graph_node(g, outputs[k])].bytes;
+            float *right = run_read(pool, outputs[k]), *got = run_read(a.s, outputs[k]);
+            g_assert_cmpmem(got, bytes, right, bytes);
+            g_free(right);
+            g_free(got);
+        }
+    }
+    struct psc_story *story = finish(&a, &arena, &findings);
+    g_assert_cmpuint(findings, ==, 0);
+    for (uint32_t i = 0; i < story->event_n; i++) {
+        const struct psc_event *read = &story->events[i], *write = read + 1;
+        if (read->kind != PSC_EV_READ || i + 1 == story->event_n || write->kind != PSC_EV_WRITE ||
+            story->values[write->value].kind != PSC_VALUE_STAGING)
+            continue;
+        g_assert_cmpuint(read->lo, ==, story->values[read->value].offset);
+        g_assert_cmpuint(read->lo, >, 0);
+        g_assert_cmpuint(read->hi - read->lo, ==, story->values[write->value].bytes);
+        crossed++;
+    }
+    g_assert_cmpuint(crossed, ==, 3 * 3);
+    end(&a);
+    psc_session_free(pool);
+    psc_arena_release(&arena);
+}
+
 static void test_unawaited(void)
 {
     struct psc_arena arena = {0};
@@ -322,6 +366,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/run/arena-crossing/a-value-that-crosses-lies-in-the-io-arena", test_crossing);
     g_test_add_func("/run/arena-crossing/one-copy-for-all-readers", test_one_copy);
+    g_test_add_func("/run/arena-crossing/windows-that-nobody-has-shown-yet", test_windows);
     g_test_add_func("/run/arena-crossing/a-copy-nobody-waits-for", test_unawaited);
     g_test_add_func("/run/arena-crossing/a-queue-is-waited-for-before-the-heap-is-asked", test_queue);
     g_test_add_func("/run/arena-crossing/failures-leave-nothing-behind", test_failures);

@@ -64,13 +64,14 @@ static enum psc_status find_operands(const struct walk *w, uint32_t at, struct p
     return PSC_OK;
 }
 
-static uint32_t window_of(const struct walk *w, psc_node src, const struct psc_arena_place *place, const struct psc_operand *operand)
+/* A value for bytes [lo, hi) of what src shows. */
+static uint32_t window_of(const struct walk *w, psc_node src, const struct psc_arena_place *place, uint64_t lo, uint64_t hi)
 {
     psc_node root = w->p->graph->nodes[src].root;
     char name[128];
     return psc_arena_story_value(w->story, PSC_VALUE_NODE, label(w, src, name, sizeof name),
-                                 w->m->context.declared[root] ? PSC_DEPOT_IO : PSC_DEPOT_EXEC, operand->hi - operand->lo, place->base,
-                                 place->offset + operand->lo);
+                                 w->m->context.declared[root] ? PSC_DEPOT_IO : PSC_DEPOT_EXEC, hi - lo, place->base,
+                                 place->offset + lo);
 }
 
 static void tell_reads(const struct walk *w, const struct psc_job *job)
@@ -85,7 +86,7 @@ static void tell_reads(const struct walk *w, const struct psc_job *job)
         else if (operand->kind != PSC_OPERAND_BYTES || is_bound(w, src) || !psc_arena_memory_of(w->m, src, &place))
             continue;
         if (operand->lo) /* a part that begins later is a window of its own */
-            place.value = window_of(w, src, &place, operand);
+            place.value = window_of(w, src, &place, operand->lo, operand->hi);
         w->story->why = psc_arena_story_add(w->story, PSC_EV_READ, place.value, 0, place.buffer, place.generation,
                                             place.offset + operand->lo, place.offset + operand->hi, PSC_NONE);
     }
@@ -322,6 +323,8 @@ static enum psc_status fetch(struct walk *w, uint32_t k, struct psc_error *reter
         return psc_fail(reterr, PSC_ERR_RUN, "it has no memory any more");
     if (w->story) {
         (void)psc_arena_memory_of(w->m, t->node, &from);
+        if (from.offset) /* a view may be of this split, and is shown only after this */
+            from.value = window_of(w, t->node, &from, 0, t->bytes);
         snprintf(name, sizeof name, "%.99s on %.30s", label(w, t->node, node, sizeof node), to);
         psc_arena_house_step(w->m->house, "%s, run %u: transferred into the I/O arena", name, w->m->house->run + 1);
         staged->place = (struct psc_arena_place){0};
