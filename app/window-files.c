@@ -1,6 +1,7 @@
 #include "app/window-private.h"
 
 #include "app/samples.h"
+#include "traces/traces.h"
 
 #define RECENT_SHOWN 6
 
@@ -71,9 +72,46 @@ static void open_path(PscWindow *self, const char *path, const char *lazy_words)
     psc_window_update_actions(self);
 }
 
+static struct psc_contents contents_of(gpointer data, guint phase, guint step)
+{
+    return psc_contents_of(data, phase, step);
+}
+
+static void free_contents(gpointer data)
+{
+    psc_contents_close(data);
+}
+
+gboolean psc_window_lay_contents(PscWindow *self, const char *path)
+{
+    PscDocument *document = psc_workspace_document(self->ws);
+    struct psc_contents_in *in = NULL;
+    struct psc_error error = {0};
+    char *name = g_path_get_basename(path);
+    if (!document || psc_contents_read(path, &in, NULL)) {
+        g_free(name);
+        return FALSE;
+    }
+    if (psc_contents_fit(in, document->doc->model, &error)) {
+        char *title = g_strdup_printf("%s is not of this document.", name);
+        psc_contents_close(in);
+        psc_banner_show_error(PSC_BANNER(self->banner), title, error.text);
+        g_free(title);
+    } else {
+        char *said = g_strdup_printf("%s lies beside the document: problems show which words they change.", name);
+        psc_banner_clear_error(PSC_BANNER(self->banner));
+        psc_workspace_set_contents(self->ws, &(PscContents){in, free_contents, contents_of});
+        psc_window_set_status(self, said);
+        g_free(said);
+    }
+    g_free(name);
+    return TRUE;
+}
+
 void psc_window_open_path(PscWindow *self, const char *path)
 {
-    open_path(self, path, NULL);
+    if (!psc_window_lay_contents(self, path))
+        open_path(self, path, NULL);
 }
 
 void psc_window_plan_expression(PscWindow *self, const char *words)

@@ -197,7 +197,7 @@ void psc_window_pages_follow(PscWindow *self)
 {
     char *other = g_steal_pointer(&self->other_path);
     psc_window_show_page(self, PSC_PAGE_TIMELINE);
-    if (other && psc_workspace_study(self->ws))
+    if (other && psc_workspace_study(self->ws) && !psc_window_lay_contents(self, other))
         psc_window_diff_path(self, other);
     g_free(other);
 }
@@ -208,7 +208,8 @@ void psc_window_pages_rest(PscWindow *self)
     if (!self->other_path || !psc_workspace_study(self->ws) || is_scanning(self) || self->opening)
         return;
     char *other = g_steal_pointer(&self->other_path);
-    psc_window_diff_path(self, other);
+    if (!psc_window_lay_contents(self, other))
+        psc_window_diff_path(self, other);
     g_free(other);
 }
 

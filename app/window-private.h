@@ -61,6 +61,8 @@ void psc_window_pages_narrow(PscWindow *self);
 /* The status line of a page, and its keys as markup; FALSE on the timeline, which says its own. */
 gboolean psc_window_page_status(PscWindow *self, struct psc_text *out, const char **ret_hints);
 char *psc_window_page_badge(PscWindow *self, gboolean *ret_wrong); /* NULL: the document's own verdict stands there */
+/* Values recorded in full (run --contents), laid beside what is open; FALSE: the file is none, or nothing is open. */
+gboolean psc_window_lay_contents(PscWindow *self, const char *path);
 void psc_window_compare(PscWindow *self);
 void psc_window_show_timeline(PscWindow *self);
 void psc_window_diff_planner(PscWindow *self);

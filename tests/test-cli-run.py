@@ -975,6 +975,42 @@ def contents_hold_every_value_in_full():
 
 
 @test
+def a_finding_shows_the_words_that_it_changes_when_contents_were_recorded():
+    lesson = os.path.join(SOURCE, 'traces', 'lessons', '5-two-orders.json')
+    words = ('run', lesson, *fills({'x': [1, 2, 3, 4], 'w': [2, 2, 2, 2]}), '--fault', 'l1')
+    lines = ['4 of 4 words of #2 h differ from what it left:', '+0x0  expected 40400000 (3), found 41000000 (8)',
+             '+0xc  expected 40c00000 (6), found 41600000 (14)']
+    answer = run(*words, '--contents', path('c'), '--trace', path('t.json'))
+    for line in lines:
+        check(line in answer.err, answer.err)
+    answer = run('check', path('t.json'), '--contents', path('c'))
+    equal(answer.status, 1)
+    for line in lines:
+        check(line in answer.out, answer.out)
+    found = run('check', path('t.json'), '--contents', path('c'), '--json').json['findings'][0]['words']
+    equal((found['compared'], found['differ']), (4, 4))
+    equal(found['first'], [{'offset': 4 * k, 'expected': struct.pack('>f', 3 + k).hex(), 'found': struct.pack('>f', 8 + 2 * k).hex()} for k in range(4)])
+    # a plan that was not run, beside the contents of a clean run: what it would do
+    good('run', lesson, *fills({'x': [1, 2, 3, 4], 'w': [2, 2, 2, 2]}), '--contents', path('clean'))
+    check(lines[0] in run('check', lesson, '--order', 'topological', '--contents', path('clean')).out, 'the plan alone')
+    # without: how to get them; with those of another moment, step or model: why not
+    answer = run('check', path('t.json'))
+    check('contents were not recorded. planscope-cli run ... --contents FILE records them' in answer.out, answer.out)
+    check('words' not in run('check', path('t.json'), '--json').json['findings'][0], 'nothing was asked')
+    run(*words, '--contents', path('late'), '--capture', 'split')
+    check('recorded at the end of splits' in run('check', path('t.json'), '--contents', path('late')).out, 'late')
+    answer = run('check', path('t.json'), '--contents', path('c'), '--step', '9')
+    check('of #2 h no contents were recorded in this step' in answer.out, answer.out)
+    equal(run('check', path('t.json'), '--contents', path('c'), '--step', '9', '--json').json['findings'][0]['words'], None)
+    model('tiny-qwen2', *PROMPT, '--contents', path('other'), '-n', '1')
+    for wrong, sentence in ((path('other'), ', the document is of two-orders'), (lesson, 'no file of contents'),
+                            (path('missing'), 'No such file')):
+        answer = run('check', path('t.json'), '--contents', wrong)
+        equal(answer.status, 2)
+        check(sentence in answer.err, answer.err)
+
+
+@test
 def stop_tokens_end_a_run_and_can_be_ignored():
     # the end of text as a prompt: greedy need not stop there, so look for a seed that does
     stopped = None

@@ -265,7 +265,7 @@ static void contents_are_one_part_a_value(void)
     gsize n;
     uint64_t at = PSC_CHUNK_HEAD;
     struct psc_ev_content head;
-    g_assert_cmpint(psc_contents_open(path, "m", NULL, &out, &err), ==, PSC_OK);
+    g_assert_cmpint(psc_contents_open(path, "m", NULL, PSC_CAPTURE_NODE, &out, &err), ==, PSC_OK);
     g_assert_true(psc_contents_put(out, 1, 2, &doc->phases[0].graph->nodes[1], values, sizeof values));
     g_assert_cmpint(psc_events_close(out, NULL, 0, &err), ==, PSC_OK);
     g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
@@ -282,6 +282,94 @@ static void contents_are_one_part_a_value(void)
     g_assert_nonnull(strstr(err.text, "contents of values"));
     g_unlink(path);
     g_free(bytes);
+    g_free(path);
+    psc_doc_free(doc);
+}
+
+/* Read back by phase, step and node, in any order; what a cut leaves complete is there, and a damaged file is refused or read, no more. */
+static void contents_are_read_back(void)
+{
+    struct psc_doc *doc = open_text(trace, sizeof trace - 1);
+    struct psc_events_out *out = NULL;
+    struct psc_contents_in *in = NULL;
+    struct psc_error err = {0};
+    const struct psc_node_info *nodes = doc->phases[0].graph->nodes;
+    const float values[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
+    float got[2];
+    uint64_t size = 0, again = 0;
+    gchar *path = temporary(), *bytes = NULL;
+    gsize n;
+    g_assert_cmpint(psc_contents_open(path, "m", NULL, PSC_CAPTURE_SPLIT, &out, &err), ==, PSC_OK);
+    g_assert_true(psc_contents_put(out, 1, 2, &nodes[1], values[0], sizeof values[0]));
+    g_assert_true(psc_contents_put(out, 0, 7, &nodes[1], values[1], sizeof values[1]));
+    g_assert_true(psc_contents_put(out, 1, 2, &nodes[0], values[2], 12));
+    g_assert_cmpint(psc_events_close(out, NULL, 0, &err), ==, PSC_OK);
+    g_assert_true(psc_contents_file_is(path));
+    g_assert_cmpint(psc_contents_read(path, &in, &err), ==, PSC_OK);
+    struct psc_contents c = psc_contents_of(in, 1, 2);
+    g_assert_true(c.phase == 1 && c.step == 2 && c.capture == PSC_CAPTURE_SPLIT);
+    g_assert_true(c.size(c.ctx, 1, 2, nodes[1].id, &size) && size == 16);
+    g_assert_true(c.size(c.ctx, 1, 2, nodes[0].id, &size) && size == 12);
+    g_assert_false(c.size(c.ctx, 0, 2, nodes[1].id, &size));
+    g_assert_true(c.read(c.ctx, 0, 7, nodes[1].id, 4, 8, got) && got[0] == 6 && got[1] == 7);
+    g_assert_false(c.read(c.ctx, 0, 7, nodes[1].id, 12, 8, got));
+    g_assert_false(c.read(c.ctx, 0, 7, nodes[1].id, UINT64_MAX, 8, got));
+    g_assert_cmpint(psc_contents_fit(in, "m", &err), ==, PSC_OK);
+    g_assert_cmpint(psc_contents_fit(in, NULL, &err), ==, PSC_OK);
+    g_assert_cmpint(psc_contents_fit(in, "k", &err), ==, PSC_ERR_USAGE);
+    psc_contents_close(in);
+    g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
+    for (gsize cut = 0; cut < n; cut++) { /* whole files of any length are read */
+        g_assert_true(g_file_set_contents(path, bytes, (gssize)cut, NULL));
+        if (psc_contents_read(path, &in, &err) == PSC_OK) {
+            again += psc_contents_of(in, 1, 2).size(in, 1, 2, nodes[1].id, &size);
+            psc_contents_close(in);
+        } else {
+            g_assert_cmpint(err.status, ==, PSC_ERR_PARSE);
+        }
+    }
+    g_assert_cmpuint(again, >, 0);
+    for (gsize at = 0; at < n; at++) { /* and with any byte damaged */
+        gchar kept = bytes[at];
+        bytes[at] = (gchar)(kept ^ 0x55);
+        g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
+        bytes[at] = kept;
+        if (psc_contents_read(path, &in, &err) == PSC_OK) {
+            struct psc_contents d = psc_contents_of(in, 1, 2);
+            if (d.size(d.ctx, 1, 2, nodes[1].id, &size) && size >= 8)
+                g_assert_true(d.read(d.ctx, 1, 2, nodes[1].id, size - 8, 8, got));
+            psc_contents_close(in);
+        }
+    }
+    g_assert_true(g_file_set_contents(path, trace, sizeof trace - 1, NULL));
+    g_assert_false(psc_contents_file_is(path));
+    g_assert_cmpint(psc_contents_read(path, &in, &err), ==, PSC_ERR_PARSE);
+    g_assert_nonnull(strstr(err.text, "no file of contents"));
+    g_unlink(path);
+    g_free(bytes);
+    g_free(path);
+    psc_doc_free(doc);
+}
+
+static enum psc_status read_them(void *data)
+{
+    struct psc_contents_in *in = NULL;
+    enum psc_status status = psc_contents_read(data, &in, NULL);
+    psc_contents_close(in);
+    return status;
+}
+
+static void contents_and_memory(void)
+{
+    struct psc_doc *doc = open_text(trace, sizeof trace - 1);
+    struct psc_events_out *out = NULL;
+    struct psc_error err = {0};
+    gchar *path = temporary();
+    g_assert_cmpint(psc_contents_open(path, "m", NULL, PSC_CAPTURE_NODE, &out, &err), ==, PSC_OK);
+    g_assert_true(psc_contents_put(out, 1, 2, &doc->phases[0].graph->nodes[1], "12345678", 8));
+    g_assert_cmpint(psc_events_close(out, NULL, 0, &err), ==, PSC_OK);
+    g_assert_cmpuint(test_oom_loop(read_them, path), >, 2);
+    g_unlink(path);
     g_free(path);
     psc_doc_free(doc);
 }
@@ -324,6 +412,8 @@ int main(int argc, char **argv)
     g_test_add_func("/traces/events/wrong-stretches-of-a-queue-are-told", wrong_stretches_of_a_queue_are_told);
     g_test_add_func("/traces/events/a-place-that-cannot-be-written-is-told", a_place_that_cannot_be_written_is_told);
     g_test_add_func("/traces/events/contents-are-one-part-a-value", contents_are_one_part_a_value);
+    g_test_add_func("/traces/events/contents-are-read-back", contents_are_read_back);
+    g_test_add_func("/traces/events/contents-out-of-memory", contents_and_memory);
     g_test_add_func("/traces/events/out-of-memory-is-told", out_of_memory_is_told);
     return g_test_run();
 }

@@ -6,7 +6,7 @@
  *     STRY  u32 phase, u32 step (of its own; all ones: the phase's), u64 n events, u64 bytes of JSON, the events, JSON: an
  *           object as under "events" of a minfer-trace without the list of events
  *     STEP  struct psc_ev_step, then text (padded to 8), top, records, rows, breaks, samples
- *     CONT  u32 phase, u32 step of the run, u64 id of the node, u64 bytes; the bytes            (contents files only)
+ *     CONT  u32 phase, u32 step of the phase, u64 id of the node, u64 bytes; the bytes            (contents files only)
  *     FACT  JSON: what the run was asked for
  *     DONE
  *
@@ -17,6 +17,7 @@
 #define PSC_TRACES_EVENTS_FORMAT_H
 
 #include "core/doc/doc.h"
+#include "traces/cursor.h"
 
 enum { PSC_EV_STEP_TOKEN = 1, PSC_EV_STEP_HASHED = 2, PSC_EV_STEP_OWN = 4, PSC_EV_STEP_SAME = 8,
        PSC_EV_STEP_SEQUENCES = 16 /* a u64 and as many sequences stand behind the samples */ };
@@ -81,6 +82,9 @@ struct psc_ev_content {
     uint64_t id, bytes;
 };
 #define PSC_EV_CONTENT_COLUMNS "phase:u32 step:u32 id:u64 bytes:u64"
+
+/* One whole JSON value, well-formed; what: for the sentence. */
+enum psc_status psc_events_check_json(struct psc_slice text, const char *what, struct psc_error *reterr) PSC_MUST_CHECK;
 
 _Static_assert(sizeof(struct psc_ev_step) == 48 && sizeof(struct psc_ev_top) == 16, "no padding");
 _Static_assert(sizeof(struct psc_ev_record) == 88 && sizeof(struct psc_ev_rows) == 24, "no padding");

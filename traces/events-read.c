@@ -63,7 +63,7 @@ static bool take_into(struct reader *r, void *to, uint64_t n, uint64_t size)
     return at != NULL;
 }
 
-static enum psc_status check_json(struct psc_slice text, const char *what, struct psc_error *reterr)
+enum psc_status psc_events_check_json(struct psc_slice text, const char *what, struct psc_error *reterr)
 {
     struct psc_scan scan;
     psc_scan_init(&scan, text.s, text.n);
@@ -112,7 +112,7 @@ static enum psc_status read_story(struct psc_arena *arena, const struct psc_grap
     }
     const struct psc_slice text = {json, (size_t)head->json_n};
     if (status == PSC_OK)
-        status = check_json(text, "the frame of a story", reterr);
+        status = psc_events_check_json(text, "the frame of a story", reterr);
     if (status == PSC_OK)
         status = psc_story_read_frame(arena, text, graph, events, (size_t)head->event_n, ret, reterr);
     psc_arena_release(&scratch);
@@ -309,13 +309,13 @@ static enum psc_status take_head(struct events_in *in, const struct psc_chunk *c
     struct psc_doc *doc = in->doc;
     uint64_t version = 0;
     bool nomem = false;
-    enum psc_status status = check_json(text, "the head of the file", reterr);
+    enum psc_status status = psc_events_check_json(text, "the head of the file", reterr);
     if (status != PSC_OK)
         return status;
     format = psc_slice_find(text, "format");
     if (format.n == 20 && !memcmp(format.s, "\"planscope-contents\"", 20))
         return psc_fail(reterr, PSC_ERR_PARSE, "the file holds the contents of values only; open the trace or the events "
-                                               "file of the same run");
+                                               "file of the same run, then this one over it");
     if (format.n != 18 || memcmp(format.s, "\"planscope-events\"", 18))
         return psc_fail(reterr, PSC_ERR_PARSE, "the head of the file does not name the format planscope-events");
     if (!psc_slice_u64(psc_slice_find(text, "version"), &version) || version != 1)
@@ -348,7 +348,7 @@ static enum psc_status take_phase(struct events_in *in, const struct psc_chunk *
     if (c->n < 8)
         return psc_fail(reterr, PSC_ERR_PARSE, "a phase is cut off");
     struct psc_slice text = {c->bytes + 8, (size_t)c->n - 8};
-    enum psc_status status = check_json(text, "a phase", reterr);
+    enum psc_status status = psc_events_check_json(text, "a phase", reterr);
     if (status != PSC_OK)
         return status;
     const char *kind = psc_slice_string(&doc->arena, psc_slice_find(text, "kind"), &nomem);
@@ -424,7 +424,7 @@ static enum psc_status take_chunks(struct events_in *in, struct psc_error *reter
         else if (!strcmp(c.tag, "STEP"))
             status = take_step(in, &c, &own, reterr);
         else if (!strcmp(c.tag, "FACT"))
-            status = check_json((struct psc_slice){c.bytes, (size_t)c.n}, "the list of facts", reterr);
+            status = psc_events_check_json((struct psc_slice){c.bytes, (size_t)c.n}, "the list of facts", reterr);
         if (status == PSC_OK && !strcmp(c.tag, "FACT"))
             status = psc_facts_read(&in->doc->arena, (struct psc_slice){c.bytes, (size_t)c.n}, &in->doc->facts,
                                     &in->doc->fact_n, reterr);

@@ -40,7 +40,7 @@ static bool put_json(struct psc_events_out *out, const char *tag, const void *he
     return ok;
 }
 
-static bool write_head(struct psc_events_out *out, const char *format, const char *model, const char *prompt)
+static bool write_head(struct psc_events_out *out, const char *format, const char *model, const char *prompt, const char *capture)
 {
     static const struct { const char *name, *columns; } layouts[] = {
         {"break", PSC_EV_BREAK_COLUMNS},   {"content", PSC_EV_CONTENT_COLUMNS}, {"event", PSC_EV_EVENT_COLUMNS},
@@ -51,6 +51,8 @@ static bool write_head(struct psc_events_out *out, const char *format, const cha
     struct psc_json j;
     psc_json_init(&j, false);
     psc_json_object(&j);
+    if (capture)
+        psc_json_put_text(&j, "capture", capture);
     psc_json_put_text(&j, "format", format);
     psc_json_key(&j, "layout");
     psc_json_object(&j);
@@ -64,7 +66,7 @@ static bool write_head(struct psc_events_out *out, const char *format, const cha
     return put_json(out, "HEAD", NULL, 0, &j);
 }
 
-static enum psc_status open_out(const char *path, const char *format, const char *model, const char *prompt,
+static enum psc_status open_out(const char *path, const char *format, const char *model, const char *prompt, const char *capture,
                                 struct psc_events_out **ret, struct psc_error *reterr)
 {
     struct psc_events_out *out = psc_alloc0(1, sizeof *out);
@@ -75,7 +77,7 @@ static enum psc_status open_out(const char *path, const char *format, const char
         psc_free(out);
         return status;
     }
-    (void)write_head(out, format, model, prompt); /* a failure comes back from the next call */
+    (void)write_head(out, format, model, prompt, capture); /* a failure comes back from the next call */
     *ret = out;
     return PSC_OK;
 }
@@ -83,13 +85,13 @@ static enum psc_status open_out(const char *path, const char *format, const char
 enum psc_status psc_events_open(const char *path, const char *model, const char *prompt, struct psc_events_out **ret,
                                 struct psc_error *reterr)
 {
-    return open_out(path, "planscope-events", model, prompt, ret, reterr);
+    return open_out(path, "planscope-events", model, prompt, NULL, ret, reterr);
 }
 
-enum psc_status psc_contents_open(const char *path, const char *model, const char *prompt, struct psc_events_out **ret,
-                                  struct psc_error *reterr)
+enum psc_status psc_contents_open(const char *path, const char *model, const char *prompt, enum psc_capture capture,
+                                  struct psc_events_out **ret, struct psc_error *reterr)
 {
-    return open_out(path, "planscope-contents", model, prompt, ret, reterr);
+    return open_out(path, "planscope-contents", model, prompt, capture == PSC_CAPTURE_SPLIT ? "split" : "node", ret, reterr);
 }
 
 /* ---- stories --------------------------------------------------------------------------------------------- */

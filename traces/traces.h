@@ -12,6 +12,7 @@
 #ifndef PSC_TRACES_TRACES_H
 #define PSC_TRACES_TRACES_H
 
+#include "core/debug/finding-bytes.h"
 #include "core/doc/doc.h"
 #include "core/plan/plan.h"
 
@@ -57,12 +58,20 @@ bool psc_events_step(void *out, uint32_t phase, uint32_t step, const struct psc_
 /* Ends the file and frees, whatever happened; NULL is fine. facts: of the document. */
 enum psc_status psc_events_close(struct psc_events_out *out, const struct psc_fact *facts, uint32_t n,
                                  struct psc_error *reterr) PSC_MUST_CHECK;
-/* The same container for the full contents of every recorded value; closed by psc_events_close. Read by whoever wants
- * them: traces/README.md has the layout. */
-enum psc_status psc_contents_open(const char *path, const char *model, const char *prompt, struct psc_events_out **ret,
-                                  struct psc_error *reterr) PSC_MUST_CHECK;
+/* The same container for the full contents of every recorded value; closed by psc_events_close. capture: when values are read. */
+enum psc_status psc_contents_open(const char *path, const char *model, const char *prompt, enum psc_capture capture,
+                                  struct psc_events_out **ret, struct psc_error *reterr) PSC_MUST_CHECK;
 bool psc_contents_put(void *out, uint32_t phase, uint32_t step, const struct psc_node_info *node, const void *bytes,
                       uint64_t n);
+
+/* Such a file read back: found by phase, step and node, read when asked for. A file that ends early has what is complete in it. */
+struct psc_contents_in;
+enum psc_status psc_contents_read(const char *path, struct psc_contents_in **ret, struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_contents_close(struct psc_contents_in *in); /* NULL is fine */
+bool psc_contents_file_is(const char *path);
+/* PSC_ERR_USAGE when both name a model and not the same one. */
+enum psc_status psc_contents_fit(const struct psc_contents_in *in, const char *model, struct psc_error *reterr) PSC_MUST_CHECK;
+struct psc_contents psc_contents_of(const struct psc_contents_in *in, uint32_t phase, uint32_t step); /* borrows in */
 
 /* The plan format (`plan --json`), field by field in traces/README.md. */
 enum psc_status psc_plan_write(const struct psc_graph *graph, const struct psc_plan *plan, bool pretty,

@@ -1,6 +1,7 @@
 #include "ui/inspector-cards.h"
 
 #include "core/debug/explain.h"
+#include "core/debug/finding-bytes.h"
 #include "ui/tables.h"
 
 /* Steps that are no nodes: commands of queues, operations of a cache. */
@@ -66,6 +67,30 @@ static void who(PscCard *card, const PscStudy *study, const struct psc_finding *
     }
 }
 
+/* The words that it changes, where contents were recorded. */
+static void which_words(PscCard *card, const PscStudy *study, const struct psc_finding *f)
+{
+    struct psc_contents contents;
+    struct psc_text text = {0};
+    if (!study->graph || study->analysis->story->titles)
+        return;
+    if (!psc_workspace_contents(card->ws, &contents)) {
+        psc_card_section(card, "BYTES");
+        psc_card_text(card, psc_bytes_unknown, "dim-label");
+        return;
+    }
+    struct psc_finding_bytes bytes = psc_finding_bytes(study->analysis, f, &contents);
+    uint32_t n = psc_explain_bytes_line_n(&bytes);
+    if (n)
+        psc_card_section(card, "BYTES");
+    for (uint32_t k = 0; k < n; k++) {
+        psc_text_clear(&text);
+        psc_explain_bytes_line(&text, study->analysis, &bytes, k);
+        psc_card_text(card, psc_text_str(&text), k ? "monospace" : NULL);
+    }
+    psc_text_release(&text);
+}
+
 void psc_card_of_finding(PscCard *card, int index)
 {
     PscStudy *study = psc_workspace_study(card->ws);
@@ -93,6 +118,7 @@ void psc_card_of_finding(PscCard *card, int index)
         psc_card_text(card, psc_text_str(&text), NULL);
     }
     psc_text_release(&text);
+    which_words(card, study, f);
     psc_card_of_lesson(card, &study->phase);
 }
 

@@ -27,6 +27,7 @@ struct _PscWorkspace {
     GStringChunk *words; /* of tokens; emptied with the document */
     guint phase;
     PscLook look;
+    PscContents contents; /* data NULL: none */
     int32_t cursor;
     PscSelection selection;
     double x0, x1;

@@ -164,8 +164,32 @@ void psc_workspace_after_story(PscWorkspace *self, psc_node at)
 
 /* ---- document ----------------------------------------------------------------------------- */
 
+static void drop_contents(PscWorkspace *self)
+{
+    if (self->contents.data)
+        self->contents.free(self->contents.data);
+    self->contents = (PscContents){0};
+}
+
+void psc_workspace_set_contents(PscWorkspace *self, const PscContents *contents)
+{
+    drop_contents(self);
+    if (contents)
+        self->contents = *contents;
+    psc_workspace_emit(self, PSC_CHANGED_STEP);
+}
+
+gboolean psc_workspace_contents(PscWorkspace *self, struct psc_contents *ret)
+{
+    if (!self->contents.data || !self->document)
+        return FALSE;
+    *ret = self->contents.of(self->contents.data, self->phase, psc_workspace_step_index(self));
+    return TRUE;
+}
+
 static void drop_document(PscWorkspace *self)
 {
+    drop_contents(self);
     self->request++;
     self->busy = self->scanning = FALSE;
     psc_workspace_kv_drop(self);

@@ -14,6 +14,7 @@
 #define PSC_UI_WORKSPACE_H
 
 #include "ui/draw/view.h"
+#include "core/debug/finding-bytes.h"
 #include "ui/study.h"
 
 #include <gio/gio.h>
@@ -77,6 +78,16 @@ const char *psc_workspace_token(PscWorkspace *self, guint phase, guint step);
 /* The options of the plan of this phase, and a new choice: planned again at once. */
 const struct psc_analysis_options *psc_workspace_options(PscWorkspace *self);
 void psc_workspace_set_options(PscWorkspace *self, const struct psc_analysis_options *options);
+
+/* What was recorded in full, laid beside the document (core/debug/finding-bytes.h) until it goes; NULL: no more. of fills in what
+ * belongs to a phase and step; free gives data up. */
+typedef struct {
+    gpointer data;
+    GDestroyNotify free;
+    struct psc_contents (*of)(gpointer data, guint phase, guint step);
+} PscContents;
+void psc_workspace_set_contents(PscWorkspace *self, const PscContents *contents);
+gboolean psc_workspace_contents(PscWorkspace *self, struct psc_contents *ret); /* of the phase and step that are shown; FALSE: none */
 
 int32_t psc_workspace_cursor(PscWorkspace *self);
 void psc_workspace_set_cursor(PscWorkspace *self, int32_t position); /* clamped; the selection stays */

@@ -133,7 +133,17 @@ static void step_json(void *ctx, const struct psc_phase *phase, uint32_t p, uint
     }
 }
 
-static enum cli_exit check_json(const struct cli_input *in, const struct cli_options *options, uint32_t begin,
+/* What was recorded in the step that is asked for; NULL without --contents. */
+static const struct psc_contents *contents_of(const struct psc_contents_in *from, const struct cli_options *options, uint32_t phase,
+                                              struct psc_contents *ret)
+{
+    if (!from)
+        return NULL;
+    *ret = psc_contents_of(from, phase, options->has_step ? options->step : 0);
+    return ret;
+}
+
+static enum cli_exit check_json(const struct cli_input *in, const struct cli_options *options, const struct psc_contents_in *from, uint32_t begin,
                                 uint32_t end, struct totals *totals, enum cli_exit *budget)
 {
     enum cli_exit status = CLI_CLEAN;
@@ -149,9 +159,10 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
     psc_json_array(&j);
     for (uint32_t p = begin; p < end && !status; p++) {
         struct psc_analysis *a = NULL;
+        struct psc_contents contents;
         status = cli_analyse(in, options, p, &a);
         for (uint32_t i = 0; !status && i < a->check.finding_n; i++) {
-            cli_finding_json(&j, a, &a->check.findings[i], p);
+            cli_finding_json(&j, a, &a->check.findings[i], p, contents_of(from, options, p, &contents));
             flush(&j.out);
         }
         if (!status) {
@@ -230,7 +241,23 @@ static void add_small_graph(struct psc_text *out, const struct psc_analysis *a, 
     psc_text_release(&text);
 }
 
-static void add_findings(struct psc_text *out, const struct psc_analysis *a)
+/* The words that the finding changes. */
+static void add_words(struct psc_text *out, const struct psc_analysis *a, const struct psc_finding *f, const struct psc_contents *contents)
+{
+    struct psc_finding_bytes bytes = psc_finding_bytes(a, f, contents);
+    struct psc_text text = {0};
+    for (uint32_t k = 0, n = psc_explain_bytes_line_n(&bytes); k < n; k++) {
+        psc_text_clear(&text);
+        psc_explain_bytes_line(&text, a, &bytes, k);
+        psc_text_add(out, k ? "       " : "     ");
+        cli_add_safe(out, psc_text_str(&text));
+        psc_text_add(out, "\n");
+    }
+    out->failed = out->failed || text.failed;
+    psc_text_release(&text);
+}
+
+static void add_findings(struct psc_text *out, const struct psc_analysis *a, const struct psc_contents *contents)
 {
     struct psc_text text = {0};
     for (uint32_t i = 0; i < a->check.finding_n && i < FINDINGS_SHOWN; i++) {
@@ -248,6 +275,8 @@ static void add_findings(struct psc_text *out, const struct psc_analysis *a)
             psc_text_add(out, "\n");
         }
         add_small_graph(out, a, f);
+        if (contents)
+            add_words(out, a, f, contents);
     }
     psc_text_release(&text);
     if (a->check.finding_n > FINDINGS_SHOWN)
@@ -347,21 +376,24 @@ static void add_records(struct psc_text *out, const struct record_people *r, uin
     }
 }
 
-static enum cli_exit check_people(const struct cli_input *in, const struct cli_options *options, uint32_t begin,
+static enum cli_exit check_people(const struct cli_input *in, const struct cli_options *options, const struct psc_contents_in *from, uint32_t begin,
                                   uint32_t end, struct totals *totals, enum cli_exit *budget)
 {
     enum cli_exit status = CLI_CLEAN;
     struct psc_text out = {0};
+    bool unknown = false;
     for (uint32_t p = begin; p < end && !status; p++) {
         struct psc_analysis *a = NULL;
         struct psc_text lines = {0};
+        struct psc_contents contents;
         status = cli_analyse(in, options, p, &a);
         if (status)
             break;
         struct record_people records = {.lines = &lines, .analysis = a};
         cli_add_heading(&out, options->file, p, a);
         add_reads(&out, a);
-        add_findings(&out, a);
+        add_findings(&out, a, contents_of(from, options, p, &contents));
+        unknown = unknown || (!from && a->check.finding_n && a->phase->graph);
         totals->broken += cli_broken_add(&out, a->story);
         add_comparison(&out, a);
         status = each_step(in, options, p, step_people, &records);
@@ -383,6 +415,8 @@ static enum cli_exit check_people(const struct cli_input *in, const struct cli_o
         psc_text_addf(&out, "%" PRIu64 " %s.\n", totals->findings, totals->findings == 1 ? "finding" : "findings");
     else
         psc_text_add(&out, "No findings: no read goes wrong.\n");
+    if (unknown)
+        psc_text_addf(&out, "%s\n", psc_bytes_unknown);
     if (totals->broken)
         psc_text_addf(&out, "%" PRIu64 " %s not hold.\n", totals->broken,
                       totals->broken == 1 ? "invariant of the arenas does" : "invariants of the arenas do");
@@ -405,6 +439,8 @@ enum cli_exit cli_check(struct cli_options *options)
 {
     struct cli_input in = {0};
     struct totals totals = {0};
+    struct psc_contents_in *from = NULL;
+    struct psc_error error = {.byte = UINT64_MAX};
     enum cli_exit budget = CLI_CLEAN, status = cli_input_open(&in, options, true);
     if (status)
         goto out;
@@ -416,12 +452,17 @@ enum cli_exit cli_check(struct cli_options *options)
         goto out;
     }
     uint32_t begin = one ? options->phase : 0, end = one ? options->phase + 1 : in.doc->phase_n;
-    status = (options->json ? check_json : check_people)(&in, options, begin, end, &totals, &budget);
+    if (options->contents && (psc_contents_read(options->contents, &from, &error) || psc_contents_fit(from, in.doc->model, &error))) {
+        status = cli_complain(options->contents, &error);
+        goto out;
+    }
+    status = (options->json ? check_json : check_people)(&in, options, from, begin, end, &totals, &budget);
     if (!status && (totals.findings || totals.broken || (options->require_own && totals.overwritten)))
         status = CLI_FINDINGS;
     if (!status)
         status = budget;
 out:
+    psc_contents_close(from);
     cli_input_close(&in);
     return status;
 }

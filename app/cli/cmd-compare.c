@@ -181,7 +181,7 @@ static void contender_json(struct psc_json *j, const struct psc_contender *c, ui
     psc_json_key(j, "findings");
     psc_json_array(j);
     for (uint32_t i = 0; c->analysis && i < c->analysis->check.finding_n; i++)
-        cli_finding_json(j, c->analysis, &c->analysis->check.findings[i], phase);
+        cli_finding_json(j, c->analysis, &c->analysis->check.findings[i], phase, NULL);
     psc_json_end_array(j);
     psc_json_put_string(j, "reason", c->analysis ? NULL : c->why);
     psc_json_end_object(j);

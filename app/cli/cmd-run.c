@@ -467,7 +467,7 @@ static enum cli_exit execute(struct running *r)
     if (ran && r->request.move_at > r->result.executions)
         fprintf(stderr, "planscope-cli: --move %" PRIu32 ": nothing moved, the run ended after forward %" PRIu32 "\n", r->request.move_at,
                 r->result.executions);
-    cli_tell_findings(&r->result);
+    cli_tell_findings(&r->result, r->options->run.contents);
     if (r->verify && !r->result.cancelled)
         cli_tell_verified(&r->verified);
     if (ran) { /* a file that could not be written takes nothing from what was computed */

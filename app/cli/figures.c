@@ -5,6 +5,7 @@
 #include "traces/traces.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stddef.h>
 
 #define FIGURE(field) #field, offsetof(struct psc_figures, field)
@@ -102,7 +103,40 @@ void cli_id_json(struct psc_json *j, const char *key, const struct psc_graph *g,
         psc_json_null(j);
 }
 
-void cli_finding_json(struct psc_json *j, const struct psc_analysis *a, const struct psc_finding *f, uint32_t phase)
+/* {"compared":4,"differ":4,"first":[{"offset":0,"expected":"3f3b26a8","found":"40000000"}],"text"}; null where nothing is known. */
+static void words_json(struct psc_json *j, const struct psc_analysis *a, const struct psc_finding *f, const struct psc_contents *contents)
+{
+    struct psc_finding_bytes bytes = psc_finding_bytes(a, f, contents);
+    struct psc_text text = {0};
+    char hex[16];
+    psc_json_key(j, "words");
+    if (bytes.known != PSC_BYTES_COMPARED) {
+        psc_json_null(j);
+        return;
+    }
+    psc_explain_bytes_line(&text, a, &bytes, 0);
+    psc_json_object(j);
+    psc_json_put_u64(j, "compared", bytes.looked_n);
+    psc_json_put_u64(j, "differ", bytes.differ_n);
+    psc_json_key(j, "first");
+    psc_json_array(j);
+    for (uint32_t k = 0; k < bytes.row_n; k++) {
+        psc_json_object(j);
+        psc_json_put_u64(j, "offset", bytes.rows[k].offset);
+        snprintf(hex, sizeof hex, "%08" PRIx32, bytes.rows[k].expected);
+        psc_json_put_string(j, "expected", hex);
+        snprintf(hex, sizeof hex, "%08" PRIx32, bytes.rows[k].found);
+        psc_json_put_string(j, "found", hex);
+        psc_json_end_object(j);
+    }
+    psc_json_end_array(j);
+    psc_json_put_string(j, "text", psc_text_str(&text));
+    psc_json_end_object(j);
+    j->out.failed = j->out.failed || text.failed;
+    psc_text_release(&text);
+}
+
+void cli_finding_json(struct psc_json *j, const struct psc_analysis *a, const struct psc_finding *f, uint32_t phase, const struct psc_contents *contents)
 {
     const struct psc_graph *g = a->phase->graph;
     struct psc_text text = {0};
@@ -134,6 +168,8 @@ void cli_finding_json(struct psc_json *j, const struct psc_analysis *a, const st
     psc_explain_finding(&text, a, f);
     psc_json_string(j, psc_text_str(&text));
     psc_text_release(&text);
+    if (contents)
+        words_json(j, a, f, contents);
     psc_json_end_object(j);
 }
 

@@ -68,6 +68,7 @@ static bool set_log(struct cli_options *o, const char *v) { (void)v; return o->l
 static bool set_nodes(struct cli_options *o, const char *v) { (void)v; return o->nodes = true; }
 static bool set_dark(struct cli_options *o, const char *v) { (void)v; return o->dark = true; }
 static bool set_own(struct cli_options *o, const char *v) { (void)v; return o->require_own = true; }
+static bool set_contents(struct cli_options *o, const char *v) { o->contents = v; return *v; }
 static bool set_out(struct cli_options *o, const char *v) { o->out = v; return *v; }
 static bool set_plan_file(struct cli_options *o, const char *v) { o->plan_file = v; return *v; }
 static bool set_planners(struct cli_options *o, const char *v) { return *(o->planners = v); }
@@ -397,6 +398,7 @@ static const struct cli_option table[] = {
      "of a run: what happened, what was planned, or both laid over; default recorded"},
     {"--at", "POSITION", IN(CLI_RENDER), set_at, "-1 or a position in the execution order", "where the cursor stands"},
     {"--step", "STEP", IN(CLI_RENDER), set_step, "a step number, from 0", "the step whose recorded values are marked"},
+    {"--step", "STEP", IN(CLI_CHECK), set_step, "a step number, from 0", "with --contents: the step whose bytes are looked at; default 0"},
     {"--dark", NULL, IN(CLI_RENDER), set_dark, NULL, "on a dark ground"},
     {"--phase", "N", IN(CLI_PLAN) | IN(CLI_RENDER) | IN(CLI_RUN) | COMPARING, set_phase, "a phase number from 0, prefill or decode",
      "the phase, or prefill or decode; default 0"},
@@ -447,6 +449,8 @@ static const struct cli_option table[] = {
     {"--seed", "S", IN(CLI_EXPORT), set_seed, "a number", "of a preset's weights, with --format gguf; default 0"},
     {"--nodes", NULL, IN(CLI_PLAN), set_nodes, NULL, "list every node with its place and the reason"},
     {"--log", NULL, IN(CLI_PLAN), set_log, NULL, "print the walk: sweep, release, reuse, new, alias, refused"},
+    {"--contents", "FILE", IN(CLI_CHECK), set_contents, "a file name",
+     "what run --contents recorded: which words a finding changes"},
     {"--require-own", NULL, IN(CLI_CHECK), set_own, NULL, "recorded values that are overwritten are findings"},
     {"--max-peak", "BYTES", IN(CLI_PLAN) | IN(CLI_CHECK), set_max_peak, "a size such as 40MiB or 31671296",
      "exit 3 when more bytes are live at once"},

@@ -51,6 +51,7 @@ struct cli_options { /* all strings are borrowed from argv */
     struct psc_pool_state pool;   /* plan.pool: with a budget */
     struct psc_budget budget;
     const char *phase_kind;       /* --phase decode: resolved when the document is open */
+    const char *contents;         /* of check: a file of contents */
     bool has_phase, has_at, has_step, has_max_peak, has_max_buffers, has_format, has_story;
     uint32_t phase, step;
     int32_t at;

@@ -176,7 +176,7 @@ enum cli_exit cli_run_files_open(struct cli_run_files *files, const struct cli_o
         return cannot(c->logits, errno);
     if (c->events && psc_events_open(c->events, model, c->prompt, &files->events, &error))
         return cli_complain(c->events, &error);
-    if (c->contents && psc_contents_open(c->contents, model, c->prompt, &files->contents, &error))
+    if (c->contents && psc_contents_open(c->contents, model, c->prompt, c->has_capture ? c->capture : PSC_CAPTURE_NODE, &files->contents, &error))
         return cli_complain(c->contents, &error);
     return CLI_CLEAN;
 }

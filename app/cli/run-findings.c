@@ -6,6 +6,7 @@
 #include "core/debug/analysis.h"
 #include "core/debug/explain-verify.h"
 #include "core/debug/explain.h"
+#include "traces/traces.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,9 +36,23 @@ static bool holds(const struct psc_analysis *a, const struct psc_finding *f)
     return false;
 }
 
+/* The words that a finding changed, a line each. */
+static void tell_words(const struct psc_analysis *a, const struct psc_finding *f, const struct psc_contents *contents)
+{
+    struct psc_finding_bytes bytes = psc_finding_bytes(a, f, contents);
+    for (uint32_t k = 0, n = psc_explain_bytes_line_n(&bytes); k < n; k++) {
+        struct psc_text text = {0}, line = {0};
+        psc_explain_bytes_line(&text, a, &bytes, k);
+        cli_add_safe(&line, psc_text_str(&text));
+        fprintf(stderr, "planscope-cli:   %s%s\n", k ? "  " : "", psc_text_str(&line));
+        psc_text_release(&line);
+        psc_text_release(&text);
+    }
+}
+
 /* Findings of one story of a phase, in sentences, on stderr; without those of `told`, which may be NULL. */
 static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story *story, const struct psc_analysis *told,
-                           const char *when, uint32_t shown)
+                           const char *when, uint32_t shown, const struct psc_contents *contents)
 {
     struct psc_phase own;
     struct psc_analysis *analysis = analyse(phase, story, &own);
@@ -49,6 +64,8 @@ static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story
         psc_explain_finding(&text, analysis, &analysis->check.findings[i]);
         cli_add_safe(&line, psc_text_str(&text));
         fprintf(stderr, "planscope-cli: %s%s: %s\n", phase->kind, when, psc_text_str(&line));
+        if (contents)
+            tell_words(analysis, &analysis->check.findings[i], contents);
         psc_text_release(&line);
         psc_text_release(&text);
     }
@@ -56,21 +73,33 @@ static uint32_t tell_story(const struct psc_phase *phase, const struct psc_story
     return shown;
 }
 
-/* Each phase's story, and the first one of its own that a step has. */
-void cli_tell_findings(const struct psc_run_result *a)
+static const struct psc_contents *at_step(const struct psc_contents_in *in, uint32_t phase, uint32_t step, struct psc_contents *ret)
 {
+    if (in)
+        *ret = psc_contents_of(in, phase, step);
+    return in ? ret : NULL;
+}
+
+/* Each phase's story, and the first one of its own that a step has. */
+void cli_tell_findings(const struct psc_run_result *a, const char *path)
+{
+    struct psc_contents_in *in = NULL;
+    struct psc_contents contents;
     uint32_t shown = 0;
+    if (path && a->finding_n && psc_contents_read(path, &in, NULL))
+        in = NULL; /* that it could not be written was told */
     for (uint32_t p = 0; a->finding_n && a->doc && p < a->doc->phase_n; p++) {
         const struct psc_phase *phase = &a->doc->phases[p];
         struct psc_arena arena = {0};
         struct psc_step step = {0};
         if (phase->story)
-            shown = tell_story(phase, phase->story, NULL, "", shown);
-        for (uint32_t s = 0; !step.story && s < psc_doc_step_n(a->doc, p); s++)
+            shown = tell_story(phase, phase->story, NULL, "", shown, at_step(in, p, 0, &contents));
+        uint32_t s = 0;
+        for (; !step.story && s < psc_doc_step_n(a->doc, p); s++)
             if (psc_doc_load_step(a->doc, p, s, &arena, &step, NULL))
                 break;
         if (step.story)
-            shown = tell_story(phase, step.story, NULL, "", shown);
+            shown = tell_story(phase, step.story, NULL, "", shown, at_step(in, p, s - 1, &contents));
         psc_arena_release(&arena);
     }
     for (uint32_t p = 0; shown < a->finding_n && a->planned_finding_n && a->doc && p < a->doc->phase_n; p++) {
@@ -78,7 +107,7 @@ void cli_tell_findings(const struct psc_run_result *a)
         struct psc_phase own;
         struct psc_analysis *told = phase->story ? analyse(phase, phase->story, &own) : NULL;
         if (told)
-            shown = tell_story(phase, NULL, told, ", in the plan", shown);
+            shown = tell_story(phase, NULL, told, ", in the plan", shown, NULL);
         psc_analysis_free(told);
     }
     if (a->finding_n > shown)
@@ -93,6 +122,7 @@ void cli_tell_findings(const struct psc_run_result *a)
                 a->unwritten_n == 1 ? "row" : "rows", a->unwritten_n == 1 ? "was" : "were");
     if (a->doc)
         cli_warn(a->doc);
+    psc_contents_close(in);
 }
 
 /* ---- beside a clean run ------------------------------------------------------------------------------------------ */

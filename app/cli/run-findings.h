@@ -7,8 +7,9 @@
 #include "traces/json-write.h"
 
 /* Wrong reads that its stories show, then those that only the plan has (of a run that ended early), and how many there are;
- * reads whose hashes differ, arenas that broke a rule, rows that nobody wrote; then the warnings of its document. */
-void cli_tell_findings(const struct psc_run_result *result);
+ * reads whose hashes differ, arenas that broke a rule, rows that nobody wrote; then the warnings of its document. contents: the file
+ * that --contents wrote, whose words are laid beside, or NULL. */
+void cli_tell_findings(const struct psc_run_result *result, const char *contents);
 
 /* --verify: the first values that differ from a clean run's, and how many do. */
 void cli_tell_verified(const struct psc_verified *verified);

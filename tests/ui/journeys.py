@@ -266,6 +266,23 @@ def a_fault_in_the_plan_menu_plans_again_and_shows_the_clobber():
 
 
 @suite.journey
+def a_clobber_shows_the_words_that_it_changes_when_contents_lie_beside():
+    trace, contents = (os.path.join(os.environ['HOME'], name) for name in ('run.json', 'run.contents'))
+    subprocess.run([CLI, 'run', LESSON, '--fill', 'x=1,2,3,4', '--fill', 'w=2,2,2,2', '--fault', 'l1', '--trace', trace, '--contents', contents],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with window(trace) as w:
+        w.says('1 clobber')
+        w.keys('x')
+        w.says('contents were not recorded')
+    with window(trace, contents) as w:
+        w.says('1 clobber')
+        w.keys('x')
+        w.says('4 of 4 words of #2 h differ from what it left:')
+        w.says('+0xc  expected 40c00000 (6), found 41600000 (14)')
+        w.silent('contents were not recorded')
+
+
+@suite.journey
 def the_plan_menu_lists_the_planners_with_their_bytes_and_plans_with_one_by_keyboard():
     with window(METAL) as w:
         w.says('350 of 368 recorded values')
