@@ -220,6 +220,31 @@ static void memory_is_told_as_memory(void)
     g_assert_cmpuint(told, >=, G_N_ELEMENTS(memories));
 }
 
+/* Fault h7: an output that nobody else reads has no buffer. There are no bytes to compare, and nothing was computed wrong. */
+static void an_output_that_lies_nowhere_is_told(void)
+{
+    static const char *const graphs[] = {"x: input 4\nt: add 4 x x\no: silu 4 t\nout o", "x: input 4\nt: add 4 x x\no: silu 4 t\nout o t"};
+    static const float x[] = {0, 1, 2, 3};
+    const struct psc_run_fill fill = {"x", x, 4};
+    for (unsigned i = 0; i < G_N_ELEMENTS(graphs); i++) {
+        struct bed bed;
+        bed_open(&bed, NULL, NULL, NULL, "h7");
+        bed.request.graph = text_graph(&bed.arena, graphs[i]);
+        bed.request.fills = &fill;
+        bed.request.fill_n = 1;
+        bed_run(&bed, "h7", PSC_OK);
+        const struct psc_verified *v = &bed.verified;
+        g_assert_cmpuint(v->computed_n, ==, 0);
+        g_assert_cmpuint(v->memory_n, ==, 1);
+        g_assert_cmpuint(v->differ, ==, 1); /* what the host gets */
+        g_assert_true(checker_names(&bed, &v->first[0]));
+        char *text = sentence(&v->first[0]);
+        g_assert_cmpstr(text, ==, "prefill, step 0: the host reads #2 o, which nobody filled or wrote: memory, not the kernel.");
+        g_free(text);
+        bed_close(&bed);
+    }
+}
+
 /* Fault l6: rope's operand is taken while it is only queued. The events are in order, so that the checker is content; the
  * hash of what was taken is another one than that of what was written. */
 static void a_look_too_early_is_told_as_memory(void)
@@ -412,6 +437,7 @@ int main(int argc, char **argv)
     g_test_add_func("/verify/kernels-are-told-as-kernels", kernels_are_told_as_kernels);
     g_test_add_func("/verify/a-softmax-that-does-not-divide", a_softmax_that_does_not_divide);
     g_test_add_func("/verify/memory-is-told-as-memory", memory_is_told_as_memory);
+    g_test_add_func("/verify/an-output-that-lies-nowhere-is-told", an_output_that_lies_nowhere_is_told);
     g_test_add_func("/verify/a-look-too-early-is-told-as-memory", a_look_too_early_is_told_as_memory);
     g_test_add_func("/verify/sound-replays-agree", sound_replays_agree);
     g_test_add_func("/verify/a-recorded-decision-is-told-as-the-replays", a_recorded_decision_is_told_as_the_replays);

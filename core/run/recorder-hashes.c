@@ -26,13 +26,14 @@ static void add_reads(const struct psc_recorder *r, psc_node i, struct psc_hashe
     for (uint32_t k = 0; k < n; k++) {
         psc_node source = host ? graph->outputs[k] : graph->srcs[at + k];
         uint32_t w = host ? look->window_of[source] : look->reads[at + k].window;
-        if (!look->asked[at + k] || w == PSC_NONE)
+        if (!look->asked[at + k])
             continue;
-        psc_node owner = look->windows[w].owner;
+        psc_node owner = w == PSC_NONE ? source : look->windows[w].owner;
         mix(&to->read, &to->reads, look->found[at + k] ^ psc_hash_mix(k + 1));
-        if (look->known[w] && look->found[at + k] != look->expected[w])
+        bool known = w != PSC_NONE && look->known[w]; /* what lies nowhere nobody wrote */
+        if (known && look->found[at + k] != look->expected[w])
             blame(to, PSC_HASHED_MEMORY, owner, host ? 0 : k);
-        else if (!look->known[w])
+        else if (!known)
             blame(to, PSC_HASHED_UNFILLED, owner, host ? 0 : k);
     }
 }

@@ -376,6 +376,14 @@ enum psc_status psc_look_export(struct psc_recorder *r, psc_node node, const str
     return PSC_OK;
 }
 
+void psc_look_nowhere(struct psc_recorder *r, psc_node node)
+{
+    const struct psc_graph *graph = r->phase.graph;
+    for (uint32_t k = 0; r->options.hashes && k < graph->output_n; k++)
+        if (graph->outputs[k] == node)
+            r->phase.look.asked[graph->src_total + k] = true;
+}
+
 /* ---- what was seen --------------------------------------------------------------------------------------- */
 
 static bool add_mismatch(struct psc_recorder *r, const struct psc_hash_break *b)

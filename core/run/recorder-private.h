@@ -192,6 +192,7 @@ enum psc_status psc_look_after(struct psc_recorder *r, const struct psc_backend_
 enum psc_status psc_look_split_end(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
 enum psc_status psc_look_export(struct psc_recorder *r, psc_node node, const struct psc_look_place *at,
                                 struct psc_error *reterr) PSC_MUST_CHECK;
+void psc_look_nowhere(struct psc_recorder *r, psc_node node); /* an output that has no bytes: asked for, and nothing found */
 /* All probes have taken effect: what records are made of, breaks and contents go into r->raw and r->pending. */
 enum psc_status psc_look_end(struct psc_recorder *r, struct psc_error *reterr) PSC_MUST_CHECK;
 

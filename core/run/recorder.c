@@ -200,8 +200,13 @@ static void event_cb(void *ctx, const struct psc_event *event, const struct psc_
     if (r->options.events)
         psc_rec_event(r, event, at);
     bool fill = event->kind == PSC_EV_FILL, export = event->kind == PSC_EV_EXPORT;
-    if ((!fill && !export) || !at || at->buffer == PSC_NONE || event->value >= r->phase.graph->n)
+    if ((!fill && !export) || !at || event->value >= r->phase.graph->n)
         return;
+    if (at->buffer == PSC_NONE) {
+        if (export)
+            psc_look_nowhere(r, event->value);
+        return;
+    }
     struct psc_look_place place = {.at = at->at};
     place.b = psc_session_backend(r->session, at->on, &place.api);
     if (place.b && (fill ? psc_look_filled : psc_look_export)(r, event->value, &place, NULL) != PSC_OK)
