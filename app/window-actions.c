@@ -125,6 +125,12 @@ static void show_unwritten(PscWindow *self)
     psc_workspace_kv_alarm(self->ws, 1);
 }
 
+static void show_invariant(PscWindow *self)
+{
+    psc_workspace_set_y_mode(self->ws, PSC_VIEW_PANEL);
+    psc_navigate_invariant(self->ws, 1);
+}
+
 static void row_up(PscWindow *self)
 {
     psc_navigate_row(self->ws, -1);
@@ -510,6 +516,7 @@ static const struct {
     {"win.previous-problem", previous_problem, TRUE},
     {"win.show-problem", show_problem, TRUE},
     {"win.show-unwritten", show_unwritten, TRUE},
+    {"win.show-invariant", show_invariant, TRUE},
     {"win.row-up", row_up, TRUE},
     {"win.row-down", row_down, TRUE},
     {"win.explain", explain, TRUE},
@@ -629,6 +636,9 @@ void psc_window_update_actions(PscWindow *self)
     const struct psc_kv_step *kv = has && in_kv(self) ? psc_workspace_kv(self->ws) : NULL;
     if (kv)
         problems += kv->alarm_n;
+    const struct psc_story *story = has ? psc_workspace_study(self->ws)->analysis->story : NULL;
+    if (story)
+        problems += story->alarm_n;
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.next-problem", problems > 0);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.previous-problem", problems > 0);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.show-problem", clobbers > 0);

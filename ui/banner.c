@@ -5,7 +5,7 @@
 #include "ui/tables.h"
 #include "ui/workspace-kv.h"
 
-enum { ERROR, WARNING, CLOBBER, UNWRITTEN, RECORDS, LINE_N };
+enum { ERROR, WARNING, CLOBBER, INVARIANT, UNWRITTEN, RECORDS, LINE_N };
 
 struct _PscBanner {
     GtkBox parent_instance;
@@ -67,6 +67,33 @@ static void update_clobber(PscBanner *self)
     psc_text_release(&text);
 }
 
+/* The first event that breaks an invariant of the arenas, as long as there is nothing worse. */
+static void update_invariant(PscBanner *self)
+{
+    PscStudy *study = psc_workspace_study(self->ws);
+    const struct psc_story *story = study ? study->analysis->story : NULL;
+    const struct psc_story_alarm *first = NULL;
+    uint32_t times = 0;
+    for (uint32_t i = 0; story && !study->analysis->check.finding_n && i < story->alarm_n; i++) {
+        if (!story->alarms[i].broken)
+            continue;
+        first = first ? first : &story->alarms[i];
+        times++;
+    }
+    if (!first) {
+        say(self, INVARIANT, NULL);
+        return;
+    }
+    char *where = first->after ? g_strdup_printf("at position %d", story->events[first->after - 1].position)
+                               : g_strdup("before the first step");
+    char *markup = times == 1 ? g_markup_printf_escaped("<b>The arenas\xe2\x80\x99 rules are broken: %s</b>, %s.", first->text, where)
+                              : g_markup_printf_escaped("<b>The arenas\xe2\x80\x99 rules are broken %u times: %s</b>, %s.", times,
+                                                        first->text, where);
+    say(self, INVARIANT, markup);
+    g_free(markup);
+    g_free(where);
+}
+
 /* Rows of the KV regions that are read and that nobody wrote: an op gets bytes that no op has made. */
 static void update_unwritten(PscBanner *self)
 {
@@ -125,6 +152,8 @@ static void changed_cb(PscBanner *self, guint what)
 {
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_SELECTION))
         update_clobber(self);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY))
+        update_invariant(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
         update_records(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_KV))
@@ -184,6 +213,7 @@ static void psc_banner_init(PscBanner *self)
     add_line(self, ERROR, "\xe2\x9c\x95", "error");
     add_line(self, WARNING, "!", "warning");
     add_line(self, CLOBBER, "\xe2\x9a\xa0", "clobber");
+    add_line(self, INVARIANT, "\xe2\x9a\xa0", "clobber");
     add_line(self, UNWRITTEN, "\xe2\x9a\xa0", "clobber");
     add_line(self, RECORDS, "\xe2\x8a\x98", "records");
     for (int line = ERROR; line <= WARNING; line++) { /* these may have several lines */
@@ -205,6 +235,8 @@ static void psc_banner_init(PscBanner *self)
     add_button(self->line[CLOBBER], "Show", "win.show-problem", NULL);
     add_button(self->line[CLOBBER], "List", "win.drawer-tab", "problems");
     add_button(self->line[CLOBBER], "Next  X", "win.next-problem", NULL);
+    add_button(self->line[INVARIANT], "Show", "win.show-invariant", NULL);
+    add_button(self->line[INVARIANT], "Next  X", "win.next-problem", NULL);
     add_button(self->line[UNWRITTEN], "Show", "win.show-unwritten", NULL);
     add_button(self->line[UNWRITTEN], "List", "win.drawer-tab", "kv");
     add_button(self->line[RECORDS], "Next  X", "win.next-problem", NULL);

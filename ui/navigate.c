@@ -193,11 +193,34 @@ static psc_node overwritten_node(const PscRecords *records, uint32_t index)
     return PSC_NONE;
 }
 
+bool psc_navigate_invariant(PscWorkspace *ws, int direction)
+{
+    PscStudy *study = psc_workspace_study(ws);
+    const struct psc_story *story = study ? study->analysis->story : NULL;
+    int32_t cursor = psc_workspace_cursor(ws), next = 0, around = 0; /* behind the cursor; the first or last of all */
+    bool has_next = false, has_any = false;
+    for (uint32_t i = 0; story && i < story->alarm_n; i++) {
+        const struct psc_story_alarm *alarm = &story->alarms[direction > 0 ? i : story->alarm_n - 1 - i];
+        if (!alarm->broken)
+            continue;
+        int32_t at = alarm->after ? story->events[alarm->after - 1].position : -1;
+        if (!has_any)
+            around = at, has_any = true;
+        if (direction > 0 ? at > cursor : at < cursor) {
+            next = at, has_next = true;
+            break;
+        }
+    }
+    if (has_any)
+        psc_workspace_step_to(ws, has_next ? next : around);
+    return has_any;
+}
+
 bool psc_navigate_problem(PscWorkspace *ws, int direction)
 {
     uint32_t clobbers, n = psc_navigate_problem_n(ws, &clobbers, NULL);
     if (n == 0)
-        return false;
+        return psc_navigate_invariant(ws, direction);
     int64_t at = problem_index(ws, clobbers);
     at = at < 0 ? (direction > 0 ? 0 : (int64_t)n - 1) : (at + direction + n) % n;
     if ((uint32_t)at < clobbers) {

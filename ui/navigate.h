@@ -19,8 +19,10 @@ bool psc_navigate_access(PscWorkspace *ws, int direction, bool writes_only);
 bool psc_navigate_last_writer(PscWorkspace *ws);
 bool psc_navigate_next_reader(PscWorkspace *ws);
 
-/* Clobbers first, then records that hold another node's value; wraps around. */
+/* Clobbers first, then records that hold another node's value; where there are none of either, events that break an invariant of the
+ * arenas; wraps around. */
 bool psc_navigate_problem(PscWorkspace *ws, int direction);
+bool psc_navigate_invariant(PscWorkspace *ws, int direction);
 uint32_t psc_navigate_problem_n(PscWorkspace *ws, uint32_t *ret_clobbers, uint32_t *ret_records);
 
 /* "124" or "#124": op; "50%": place in the run; "0x13400" or "b9": buffer; else the next op whose name

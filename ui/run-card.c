@@ -101,8 +101,10 @@ static void plan(PscCard *card, const PscStudy *study)
     if (a->origin)
         psc_card_text(card, a->origin, "dim");
     if (!a->plan) {
-        if (a->history)
-            bytes_line(card, "Peak live", a->history->peak_bytes, "");
+        if (a->history) { /* named as the figures of a plan are: of buffers in use, and of what lies in them */
+            bytes_line(card, "Peak live", a->history->used_peak_bytes, "");
+            bytes_line(card, "Peak tensors", a->history->peak_bytes, "");
+        }
         return;
     }
     const struct psc_figures *f = &a->plan->figures;

@@ -684,7 +684,10 @@ def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
         json.dump({'format': 'memplan-arena', 'version': 1, 'faults': ['a4'], 'events': events}, file)
     with window(path, size=(1000, 640)) as w:
         inside_said(w, '2 arenas, empty')
-        w.keys('Right', 'Right', 'Right')
+        w.says('The arenas\u2019 rules are broken')
+        w.keys('x')
+        inside_said(w, 'Invariant 4, clear leaves lent blocks alone: broken since position 5')
+        w.keys('Home', 'Right', 'Right', 'Right')
         said = inside_said(w, 'is used again: slot 0 of 64 B; 16 B of it are not needed (slack)')
         if 'All invariants hold' not in said or 'owned by a tensor' not in said:
             raise Failed(f'the inside says {said!r}')
