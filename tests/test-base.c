@@ -32,6 +32,51 @@ static void arena_blocks_are_aligned(void)
     psc_arena_release(&a);
 }
 
+static void take_some(struct psc_arena *a)
+{
+    for (size_t i = 1; i < 60; i++)
+        g_assert_nonnull(psc_arena_alloc(a, i, 1000));
+}
+
+/* The same again asks the heap for nothing, until the arena is released. */
+static void arena_keeps_what_a_rewind_gives_back(void)
+{
+    struct psc_arena a = {0};
+    struct psc_arena_mark m = psc_arena_mark(&a);
+    take_some(&a);
+    for (int i = 0; i < 3; i++) {
+        psc_arena_rewind(&a, m);
+        test_fail_begin(0);
+        take_some(&a);
+        g_assert_false(test_fail_end());
+    }
+    psc_arena_release(&a);
+    g_assert_cmpuint(a.kept_total, ==, 0);
+}
+
+/* At most 16 MiB, and none that is too small for who asks next. */
+static void arena_keeps_a_bounded_amount(void)
+{
+    enum { MIB = 1 << 20 };
+    struct psc_arena a = {0};
+    struct psc_arena_mark none = psc_arena_mark(&a);
+    unsigned n = 0;
+    test_count_begin();
+    for (size_t size = 3 * MIB; size <= 30 * MIB; size += 9 * MIB, n++) {
+        for (int i = 0; i < 7; i++)
+            g_assert_nonnull(psc_arena_alloc(&a, size, 1));
+        psc_arena_rewind(&a, none);
+        g_assert_cmpuint(a.total, ==, 0);
+        g_assert_cmpuint(a.kept_total, <=, 16 * MIB);
+        g_assert_cmpuint(a.kept_total > 0, ==, size <= 16 * MIB);
+        memset(psc_arena_alloc(&a, size + 1, 1), 1, size + 1);
+        psc_arena_rewind(&a, none);
+    }
+    g_assert_cmpuint(n, ==, 4);
+    psc_arena_release(&a);
+    g_assert_cmpuint(test_count_end(), ==, 0);
+}
+
 static void map_keeps_the_first_value(void)
 {
     struct psc_map map = {0};
@@ -231,6 +276,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/base/arena/rewinds-to-its-mark", arena_rewinds_to_its_mark);
     g_test_add_func("/core/base/arena/blocks-are-aligned", arena_blocks_are_aligned);
+    g_test_add_func("/core/base/arena/keeps-what-a-rewind-gives-back", arena_keeps_what_a_rewind_gives_back);
+    g_test_add_func("/core/base/arena/keeps-a-bounded-amount", arena_keeps_a_bounded_amount);
     g_test_add_func("/core/base/map/keeps-the-first-value", map_keeps_the_first_value);
     g_test_add_func("/core/base/text/controls-are-told-from-text", controls_are_told_from_text);
     g_test_add_func("/core/base/text/kept-whole-or-not", a_text_is_kept_whole_or_not);

@@ -7,6 +7,7 @@
 #define ALIGN 16u
 #define BLOCK_MIN 4096u
 #define BLOCK_MAX (1u << 20)
+#define KEPT_MAX (16u << 20)
 
 struct psc_arena_block {
     struct psc_arena_block *prev;
@@ -14,39 +15,71 @@ struct psc_arena_block {
     size_t pad[2]; /* keeps the payload aligned to 16 */
 };
 
-static void drop_until(struct psc_arena *arena, const struct psc_arena_block *keep)
+static struct psc_arena_block *pop_block(struct psc_arena *arena)
 {
-    while (arena->head != keep) {
-        struct psc_arena_block *prev = arena->head->prev;
-        arena->total -= arena->head->cap + sizeof *arena->head;
-        psc_free(arena->head);
-        arena->head = prev;
+    struct psc_arena_block *block = arena->head;
+    arena->head = block->prev;
+    arena->total -= block->cap + sizeof *block;
+    return block;
+}
+
+static struct psc_arena_block *pop_kept(struct psc_arena *arena)
+{
+    struct psc_arena_block *block = arena->kept;
+    arena->kept = block->prev;
+    arena->kept_total -= block->cap + sizeof *block;
+    return block;
+}
+
+static void keep_block(struct psc_arena *arena, struct psc_arena_block *block)
+{
+    if (arena->kept_total + block->cap + sizeof *block > KEPT_MAX) {
+        psc_free(block);
+        return;
     }
+    block->prev = arena->kept;
+    arena->kept = block;
+    arena->kept_total += block->cap + sizeof *block;
+}
+
+/* The kept block that was taken first comes first: who asks again for the same finds each in its turn. Others that are
+ * in the way are too small, and go. */
+static struct psc_arena_block *find_kept(struct psc_arena *arena, size_t need)
+{
+    while (arena->kept && arena->kept->cap < need)
+        psc_free(pop_kept(arena));
+    return arena->kept ? pop_kept(arena) : NULL;
 }
 
 void psc_arena_release(struct psc_arena *arena)
 {
-    drop_until(arena, NULL);
+    while (arena->head)
+        psc_free(pop_block(arena));
+    while (arena->kept)
+        psc_free(pop_kept(arena));
     arena->used = 0;
 }
 
 static int push_block(struct psc_arena *arena, size_t need)
 {
     size_t cap = arena->head ? arena->head->cap * 2 : BLOCK_MIN;
+    struct psc_arena_block *block = find_kept(arena, need);
     if (cap > BLOCK_MAX)
         cap = BLOCK_MAX;
     if (cap < need)
         cap = need;
-    if (cap > SIZE_MAX - sizeof(struct psc_arena_block))
+    if (cap > SIZE_MAX - sizeof *block)
         return 0;
-    struct psc_arena_block *block = psc_alloc(sizeof *block + cap);
-    if (!block)
-        return 0;
+    if (!block) {
+        block = psc_alloc(sizeof *block + cap);
+        if (!block)
+            return 0;
+        block->cap = cap;
+    }
     block->prev = arena->head;
-    block->cap = cap;
     arena->head = block;
     arena->used = 0;
-    arena->total += cap + sizeof *block;
+    arena->total += block->cap + sizeof *block;
     return 1;
 }
 
@@ -95,6 +128,7 @@ struct psc_arena_mark psc_arena_mark(const struct psc_arena *arena)
 
 void psc_arena_rewind(struct psc_arena *arena, struct psc_arena_mark mark)
 {
-    drop_until(arena, mark.head);
+    while (arena->head != mark.head)
+        keep_block(arena, pop_block(arena));
     arena->used = mark.used;
 }

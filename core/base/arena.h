@@ -2,7 +2,8 @@
  *
  * A result (a graph, a plan, a list of findings) lives in one arena and is freed by releasing
  * it. Blocks are aligned to 16 bytes. psc_arena_mark/rewind give scratch space back in stack
- * order. Not for use from two threads at once.
+ * order, to the arena: it keeps up to 16 MiB for who asks next, so that what is computed again and
+ * again does not fetch its memory from the heap each time. Not for use from two threads at once.
  */
 #ifndef PSC_CORE_BASE_ARENA_H
 #define PSC_CORE_BASE_ARENA_H
@@ -14,7 +15,9 @@ struct psc_arena_block;
 struct psc_arena {
     struct psc_arena_block *head; /* newest block, owned */
     size_t used;                  /* bytes taken from head */
-    uint64_t total;               /* bytes asked from the heap by all blocks */
+    uint64_t total;               /* bytes of all blocks up to head */
+    struct psc_arena_block *kept; /* given back by a rewind, owned */
+    uint64_t kept_total;          /* bytes of these */
 };
 struct psc_arena_mark {
     struct psc_arena_block *head;
