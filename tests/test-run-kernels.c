@@ -103,6 +103,7 @@ static struct psc_graph *make(struct psc_arena *arena, uint64_t seed, uint32_t b
     for (psc_node i = 0; i < g->n; i++)
         complete(arena, g, &nodes[i]);
     g->nodes = nodes;
+    g_assert_true(psc_graph_digest(arena, g));
     return g;
 }
 

@@ -338,7 +338,7 @@ static enum psc_status assemble(struct assembly *a, struct psc_arena *scratch, s
     warn_no_outputs(a, report);
     note_rules(a, report);
     fill_layers(a, report);
-    if (!fill_effects(a, scratch) || !fill_readers(a, scratch) || report->failed)
+    if (!fill_effects(a, scratch) || !fill_readers(a, scratch) || !psc_graph_digest(a->arena, a->g) || report->failed)
         return psc_fail_nomem(reterr);
     return PSC_OK;
 }

@@ -291,6 +291,10 @@ enum psc_status psc_graph_assign(struct psc_arena *arena, const struct psc_graph
     made->nodes = nodes;
     made->backends = a.backends;
     made->backend_n = a.backend_n;
+    if (!psc_graph_digest(arena, made)) {
+        psc_arena_rewind(arena, mark);
+        return psc_fail_nomem(reterr);
+    }
     *ret = made;
     return PSC_OK;
 }

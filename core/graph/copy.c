@@ -74,6 +74,8 @@ enum psc_status psc_graph_copy(struct psc_arena *arena, const struct psc_graph *
         for (uint32_t i = 0; i < graph->backend_n; i++)
             backends[i] = text(&c, graph->backends[i]);
         to->nodes = nodes;
+        to->digests = block(&c, graph->digests, graph->n, sizeof *graph->digests);
+        to->kv = block(&c, graph->kv, graph->kv_n, sizeof *graph->kv);
         to->backends = backends;
         to->srcs = block(&c, graph->srcs, graph->src_total, sizeof *graph->srcs);
         to->order_srcs = block(&c, graph->order_srcs, graph->order_total, sizeof *graph->order_srcs);

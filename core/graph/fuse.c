@@ -87,7 +87,7 @@ enum psc_status psc_graph_fuse(struct psc_arena *arena, const struct psc_graph *
         made->nodes = nodes;
         made->srcs = srcs;
     }
-    if (!made || !nodes || !srcs || (n && !read_again(arena, made))) {
+    if (!made || !nodes || !srcs || (n && (!read_again(arena, made) || !psc_graph_digest(arena, made)))) {
         psc_arena_rewind(arena, mark);
         return psc_fail_nomem(reterr);
     }

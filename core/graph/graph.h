@@ -83,8 +83,25 @@ struct psc_node_info {
     const char *detail_json, *meta_json, *extra_json; /* extra: unknown keys, `"k":v,"k2":v2` */
 };
 
+enum {
+    PSC_DIGEST_FILLED = 1,  /* the host writes its bytes before position 0 */
+    PSC_DIGEST_OUTPUT = 2,
+    PSC_DIGEST_KV = 4,      /* lies in the region of its layer */
+    PSC_DIGEST_STORES = 8,  /* writes the regions of its layer */
+    PSC_DIGEST_IN_PLACE = 16, /* minfer's allocator may put it over operand 0 */
+};
+/* The same node in 32 bytes: a psc_node_info is several cache lines, and planning passes over all nodes several times. */
+struct psc_digest_node {
+    uint64_t bytes;
+    uint32_t src_at, src_n;
+    psc_node parent, root; /* as in the graph */
+    uint32_t reader_n;
+    uint8_t op, backend, flags, pad;
+};
+
 struct psc_graph {
     const struct psc_node_info *nodes;
+    const struct psc_digest_node *digests; /* [n], of the nodes; see psc_graph_digest */
     uint32_t n;
     const psc_node *srcs, *order_srcs;
     uint32_t src_total, order_total;
@@ -93,6 +110,9 @@ struct psc_graph {
     const char *const *backends;      /* names, first-seen order */
     uint32_t backend_n;
     uint32_t layer_n;                 /* 1 + the largest layer, 0 when none */
+    const psc_node *kv;               /* nodes that lie in regions or write them, ascending */
+    uint32_t kv_n, unlisted_n;        /* unlisted_n: inputs that the list does not name */
+    bool has_views, has_unassigned, has_one_backend; /* has_unassigned: nodes without a backend */
     const char *kind, *model;         /* texts of the file, may be NULL */
     const char *extra_json;           /* unknown top-level keys */
     const uint32_t *reader_at;        /* readers of node i: readers[reader_at[i] .. reader_at[i+1]) */
@@ -193,6 +213,9 @@ struct psc_split {
 };
 enum psc_status psc_graph_splits(struct psc_arena *arena, const struct psc_graph *g,
                                  const struct psc_split **ret, uint32_t *ret_n) PSC_MUST_CHECK;
+
+/* Makes graph->digests and what is listed and counted of them: whoever made or changed nodes calls it last. false: out of memory. */
+bool psc_graph_digest(struct psc_arena *arena, struct psc_graph *g) PSC_MUST_CHECK;
 
 /* True when every field is the same, texts by content. */
 bool psc_params_equal(const struct psc_params *a, const struct psc_params *b);

@@ -1,34 +1,17 @@
-/* core/plan/digest.h: what planning needs of each node, packed, and the few lists that save passes over all.
- *
- * A graph's nodes are several cache lines each; the planner visits them many times. One pass packs what it
- * asks for into 32 bytes a node:
+/* core/plan/digest.h: the nodes as the graph packs them, and the few lists that save passes over all.
  *
  *     0 x   input  16 B   filled
  *     1 s   store  64 B   kv, asks for a region       -> kv[0]
  *     2 v   view    8 B   parent 0, root 0            -> has_views
  *
- * Nodes without a backend get the one of their split. Ownership: the arena passed in. Cost: O(nodes).
+ * Nodes without a backend get the one of their split, in a copy. Ownership: the arenas passed in, and the graph. Cost: O(1)
+ * where no list is to be made, else O(nodes).
  */
 #ifndef PSC_CORE_PLAN_DIGEST_H
 #define PSC_CORE_PLAN_DIGEST_H
 
 #include "core/graph/graph.h"
 
-enum {
-    PSC_DIGEST_FILLED = 1,  /* the host writes its bytes before position 0 */
-    PSC_DIGEST_OUTPUT = 2,
-    PSC_DIGEST_KV = 4,      /* lies in the region of its layer */
-    PSC_DIGEST_STORES = 8,  /* writes the regions of its layer */
-    PSC_DIGEST_IN_PLACE = 16, /* minfer's allocator may put it over operand 0 */
-};
-
-struct psc_digest_node {
-    uint64_t bytes;
-    uint32_t src_at, src_n;
-    psc_node parent, root; /* as in the graph */
-    uint32_t reader_n;
-    uint8_t op, backend, flags, pad;
-};
 struct psc_digest {
     const struct psc_digest_node *nodes; /* [n] */
     uint32_t n;
@@ -41,7 +24,7 @@ struct psc_digest {
     bool has_views;
 };
 
-/* PSC_ERR_NOMEM. splits lie in `arena`, the rest in `scratch`. */
+/* PSC_ERR_NOMEM. splits lie in `arena`, what else is made in `scratch`. */
 enum psc_status psc_digest_build(struct psc_arena *arena, struct psc_arena *scratch, const struct psc_graph *graph,
                                  struct psc_digest *ret) PSC_MUST_CHECK;
 
