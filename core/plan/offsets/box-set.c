@@ -39,11 +39,11 @@ static bool fill_set(struct psc_arena *arena, const struct psc_graph *graph, con
     for (uint32_t k = 0; k <= graph->n + 1; k++)
         times[k] = k;
     for (uint32_t k = 0; k < boxing->box_n; k++) {
-        names[k] = name_of(arena, graph->nodes[boxing->owner[k]].id);
+        names[k] = name_of(arena, graph->nodes[boxing->boxes[k].begin].id);
         if (!names[k])
             return false;
-        offset[k] = plan ? plan->places[boxing->owner[k]].offset : 0;
-        turn[k] = plan ? (uint32_t)plan->places[boxing->owner[k]].a - 1 : 0;
+        offset[k] = plan ? plan->places[boxing->boxes[k].begin].offset : 0;
+        turn[k] = plan ? (uint32_t)plan->places[boxing->boxes[k].begin].a - 1 : 0;
     }
     *set = (struct psc_box_set){
         .problem = {.boxes = boxing->boxes, .box_n = boxing->box_n, .step_n = graph->n + 1,

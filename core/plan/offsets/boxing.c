@@ -19,6 +19,17 @@ struct boxing {
 
 /* ---- lives --------------------------------------------------------------------------------------------------- */
 
+static bool has_bytes(const struct psc_digest_node *node)
+{
+    return !(node->flags & (PSC_DIGEST_FILLED | PSC_DIGEST_KV)) & (node->bytes != 0);
+}
+
+static bool owns_box(const struct boxing *b, uint32_t i)
+{
+    const struct psc_digest_node *node = &b->nodes[i];
+    return node->parent == PSC_NONE && has_bytes(node) && b->last[i] > i;
+}
+
 static void find_last(struct boxing *b)
 {
     const struct psc_graph *graph = b->graph;
@@ -30,13 +41,6 @@ static void find_last(struct boxing *b)
     }
     for (uint32_t k = 0; k < graph->output_n; k++)
         b->last[b->nodes[graph->outputs[k]].root] = b->n;
-}
-
-static bool owns_box(const struct boxing *b, uint32_t i)
-{
-    const struct psc_digest_node *node = &b->nodes[i];
-    return node->parent == PSC_NONE && !(node->flags & (PSC_DIGEST_FILLED | PSC_DIGEST_KV)) && node->bytes &&
-           b->last[i] > i;
 }
 
 static void sum_live(struct boxing *b)
@@ -166,52 +170,144 @@ static void open_box(struct boxing *b, psc_node node)
     uint32_t box = b->out.box_n++;
     b->out.boxes[box] = (struct psc_box){.bytes = b->nodes[node].bytes, .begin = node, .end = 0};
     b->out.backend[box] = b->nodes[node].backend;
-    b->out.owner[box] = node;
     b->out.box_of[node] = box;
 }
 
-static void close_box(struct boxing *b, uint32_t box, uint32_t end)
+static void place_node(struct boxing *b, psc_node i)
 {
-    b->out.boxes[box].end = end;
+    b->out.box_of[i] = PSC_NONE;
+    b->out.over[i] = UINT8_MAX;
+    if (owns_box(b, i) && (b->flags & PSC_BOXING_APART || !overwrite(b, i)))
+        open_box(b, i);
+}
+
+/* Closes the box of an operand when nobody names it after node i. */
+static void leave(struct boxing *b, psc_node i, psc_node operand)
+{
+    psc_node root = b->nodes[operand].root;
+    uint32_t box = b->out.box_of[root];
+    if (b->last[root] != i)
+        return;
+    b->last[root] = ENDED;
+    if (box == PSC_NONE)
+        return;
+    b->out.boxes[box].end = i + 1;
     b->out.by_end[b->end_n++] = box;
+}
+
+static void step(struct boxing *b, psc_node i)
+{
+    const struct psc_digest_node *node = &b->nodes[i];
+    place_node(b, i);
+    for (uint32_t k = node->src_at; k < node->src_at + node->src_n; k++)
+        leave(b, i, b->graph->srcs[k]);
+}
+
+/* find_last() of one node of a graph without views; who has no box ends with itself. */
+static inline uint32_t last_reader(const struct psc_graph *graph, const struct psc_digest_node *node, psc_node i)
+{
+    uint32_t last = node->reader_n ? graph->readers[graph->reader_at[i + 1] - 1] : i;
+    last = node->flags & PSC_DIGEST_OUTPUT ? graph->n : last;
+    return has_bytes(node) ? last : i;
+}
+
+static inline bool is_like(const struct psc_digest_node *a, const struct psc_digest_node *b)
+{
+    return (a->bytes == b->bytes) & (a->backend == b->backend);
+}
+
+static inline void note_node(const struct psc_boxing *out, const struct psc_digest_node *node, psc_node i, uint32_t next,
+                             bool owns, bool over, uint32_t box)
+{
+    out->boxes[next] = (struct psc_box){.bytes = node->bytes, .begin = i, .end = 0};
+    out->backend[next] = node->backend;
+    out->box_of[i] = owns ? (over ? box : next) : PSC_NONE;
+}
+
+static inline void note_end(const struct psc_boxing *out, psc_node i, uint32_t n, uint32_t end_n, uint32_t box, bool ends)
+{
+    out->boxes[ends ? box : n].end = i + 1;
+    out->by_end[end_n] = box;
+}
+
+/* step() for graphs without views, where forbids() comes down to this: the operand ends with the node, is like it, and the
+ * other is another. Which operand ends and which is written over nobody can predict, so that is computed without branches;
+ * what is written behind the last box does not count. */
+static void walk_simply(struct boxing *b)
+{
+    const struct psc_graph graph = *b->graph;
+    const struct psc_digest_node *nodes = b->nodes;
+    const struct psc_boxing out = b->out;
+    uint32_t *const last = b->last, n = b->n;
+    uint32_t box_n = 0, end_n = 0, in_place_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct psc_digest_node *node = &nodes[i];
+        const psc_node *src = graph.srcs + node->src_at;
+        uint8_t permits = b->permits[node->op];
+        last[i] = last_reader(&graph, node, i);
+        if (node->src_n == 1) {
+            uint32_t box = out.box_of[src[0]];
+            bool owns = last[i] > i, ends = last[src[0]] == i;
+            bool over = owns & ends & permits & is_like(&nodes[src[0]], node);
+            note_node(&out, node, i, box_n, owns, over, box);
+            note_end(&out, i, n, end_n, box, ends & !over);
+            out.over[i] = over ? 0 : UINT8_MAX;
+            box_n += owns & !over;
+            end_n += ends & !over;
+            in_place_n += over;
+        } else if (node->src_n == 2) {
+            uint32_t one = out.box_of[src[0]], two = out.box_of[src[1]];
+            bool owns = last[i] > i, ends = last[src[0]] == i, also = (last[src[1]] == i) & (src[0] != src[1]);
+            bool over = false, over_two = false;
+            if (permits) {
+                over = owns & ends & (src[0] != src[1]) & permits & is_like(&nodes[src[0]], node);
+                over_two = owns & also & (permits >> 1) & is_like(&nodes[src[1]], node) & !over;
+            }
+            note_node(&out, node, i, box_n, owns, over | over_two, over ? one : two);
+            note_end(&out, i, n, end_n, one, ends & !over);
+            end_n += ends & !over;
+            note_end(&out, i, n, end_n, two, also & !over_two);
+            end_n += also & !over_two;
+            out.over[i] = (uint8_t)(over + 2 * over_two - 1); /* 0, 1 or UINT8_MAX */
+            box_n += owns & !over & !over_two;
+            in_place_n += over | over_two;
+        } else {
+            b->out.box_n = box_n, b->end_n = end_n;
+            step(b, i);
+            box_n = b->out.box_n, end_n = b->end_n;
+        }
+    }
+    b->out.box_n = box_n;
+    b->end_n = end_n;
+    b->out.in_place_n += in_place_n;
 }
 
 static void walk(struct boxing *b)
 {
-    const psc_node *srcs = b->graph->srcs;
-    for (uint32_t i = 0; i < b->n; i++) {
-        const struct psc_digest_node *node = &b->nodes[i];
-        if (owns_box(b, i) && (b->flags & PSC_BOXING_APART || !overwrite(b, i)))
-            open_box(b, i);
-        for (uint32_t k = node->src_at; k < node->src_at + node->src_n; k++) {
-            psc_node root = b->nodes[srcs[k]].root;
-            if (b->last[root] != i)
-                continue;
-            b->last[root] = ENDED;
-            if (b->out.box_of[root] != PSC_NONE)
-                close_box(b, b->out.box_of[root], i + 1);
+    if (!b->out.within && !b->flags)
+        walk_simply(b);
+    else
+        for (uint32_t i = 0; i < b->n; i++)
+            step(b, i);
+    for (uint32_t box = 0; b->end_n < b->out.box_n; box++)
+        if (!b->out.boxes[box].end) {
+            b->out.boxes[box].end = b->n + 1;
+            b->out.by_end[b->end_n++] = box;
         }
-    }
-    for (uint32_t box = 0; box < b->out.box_n; box++)
-        if (!b->out.boxes[box].end)
-            close_box(b, box, b->n + 1);
 }
 
 static bool set_up(struct boxing *b, struct psc_arena *arena, bool has_views)
 {
     size_t n = b->n;
     struct psc_boxing *out = &b->out;
-    out->boxes = psc_arena_alloc(arena, n, sizeof *out->boxes);
+    out->boxes = psc_arena_alloc(arena, n + 1, sizeof *out->boxes); /* one more of these: see walk_simply() */
     out->backend = psc_arena_alloc(arena, n, sizeof *out->backend);
-    out->owner = psc_arena_alloc(arena, n, sizeof *out->owner);
-    out->by_end = psc_arena_alloc(arena, n, sizeof *out->by_end);
+    out->by_end = psc_arena_alloc(arena, n + 1, sizeof *out->by_end);
     out->box_of = psc_arena_alloc(arena, n, sizeof *out->box_of);
     out->over = psc_arena_alloc(arena, n, sizeof *out->over);
     b->last = psc_arena_alloc(arena, n, sizeof *b->last);
-    if (!out->boxes || !out->backend || !out->owner || !out->by_end || !out->box_of || !out->over || !b->last)
+    if (!out->boxes || !out->backend || !out->by_end || !out->box_of || !out->over || !b->last)
         return false;
-    memset(out->box_of, 0xff, n * sizeof *out->box_of);
-    memset(out->over, 0xff, n * sizeof *out->over);
     if (b->flags & PSC_BOXING_EXPLAIN && !(out->refusals = psc_arena_alloc(arena, OPERANDS * n, sizeof *out->refusals)))
         return false;
     if (!has_views)
@@ -229,7 +325,8 @@ enum psc_status psc_boxing_build(struct psc_arena *arena, const struct psc_graph
         b.permits[op] = psc_op_info((enum psc_op)op)->may_overwrite & ((1u << OPERANDS) - 1);
     if (!set_up(&b, arena, digest->has_views))
         return psc_fail_nomem(reterr);
-    find_last(&b);
+    if (digest->has_views || flags) /* else walk_simply() finds them as it goes */
+        find_last(&b);
     if (b.live)
         sum_live(&b);
     walk(&b);

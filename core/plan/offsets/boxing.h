@@ -26,10 +26,9 @@
 
 struct psc_box_refusal { psc_node node; struct psc_refused refused; };
 struct psc_boxing {
-    struct psc_box *boxes;
+    struct psc_box *boxes; /* the step that begins a box is the node that owns it */
     uint32_t box_n;
     uint8_t *backend;    /* [box_n] of the graph, PSC_BACKEND_NONE for nodes without one in a graph without backends */
-    psc_node *owner;     /* [box_n]: the node that begins the box */
     uint32_t *by_end;    /* [box_n]: boxes by end */
     uint32_t *box_of;    /* [n]: PSC_NONE for inputs, KV nodes, views, and nodes without box */
     uint64_t *within;    /* [n]: bytes from the start of the box; NULL: all 0 */

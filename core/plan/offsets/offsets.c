@@ -7,11 +7,11 @@
 #include <string.h>
 
 const struct psc_packer psc_packers[] = {
-    {"best-fit", "in execution order into the smallest hole that is large enough", psc_pack_best_fit},
-    {"linear-scan", "in execution order at the lowest address that is free", psc_pack_linear_scan},
-    {"greedy-size", "the largest first, each into the smallest gap among those alive beside it", psc_pack_greedy_size},
-    {"greedy-breadth", "the step with the most live bytes first, in it the largest first", psc_pack_greedy_breadth},
-    {"optimal", "heuristics, then search: the lowest height, proved where the budget allows", psc_pack_optimal},
+    {"best-fit", "in execution order into the smallest hole that is large enough", psc_pack_best_fit, true},
+    {"linear-scan", "in execution order at the lowest address that is free", psc_pack_linear_scan, true},
+    {"greedy-size", "the largest first, each into the smallest gap among those alive beside it", psc_pack_greedy_size, false},
+    {"greedy-breadth", "the step with the most live bytes first, in it the largest first", psc_pack_greedy_breadth, false},
+    {"optimal", "heuristics, then search: the lowest height, proved where the budget allows", psc_pack_optimal, false},
     {0},
 };
 
@@ -73,6 +73,20 @@ static enum psc_status check_box(const struct psc_offsets_problem *p, uint32_t i
     return p->fixed ? check_fixed_place(p, i, align, reterr) : PSC_OK;
 }
 
+/* No box of a plain problem breaks a rule, asked of all at once: if not, check_box() says which. */
+static bool is_sound(const struct psc_offsets_problem *p)
+{
+    uint64_t most = 0, sum;
+    bool lives = true;
+    if (p->space || p->aligns || p->fixed)
+        return false;
+    for (uint32_t i = 0; i < p->box_n; i++) {
+        lives &= (p->boxes[i].begin < p->boxes[i].end) & (p->boxes[i].end <= p->step_n);
+        most |= p->boxes[i].bytes;
+    }
+    return lives && psc_add_u64(most, p->align, &sum) && psc_mul_u64(sum, p->box_n, &sum) && sum <= PSC_BYTES_MAX;
+}
+
 /* p->align is set to 1 when it is 0. */
 static enum psc_status check_problem(struct psc_offsets_problem *p, struct psc_error *reterr)
 {
@@ -84,18 +98,24 @@ static enum psc_status check_problem(struct psc_offsets_problem *p, struct psc_e
     if (!is_power(p->align))
         return psc_fail(reterr, PSC_ERR_USAGE, "an alignment of %llu bytes: it is a power of two, at most 2^60",
                         (unsigned long long)p->align);
+    if (is_sound(p))
+        return PSC_OK;
     for (uint32_t i = 0; !status && i < p->box_n; i++)
         status = check_box(p, i, &sum, reterr);
     return status;
 }
 
 /* The boxes of a graph come by begin. */
-static bool is_by_begin(const struct psc_offsets_problem *p)
+static bool come_by_begin(const struct psc_offsets_problem *p, uint32_t *order)
 {
-    uint32_t i = 1;
-    while (i < p->box_n && p->boxes[i - 1].begin <= p->boxes[i].begin)
-        i++;
-    return i >= p->box_n;
+    uint32_t before = 0;
+    bool is = true;
+    for (uint32_t i = 0; i < p->box_n; i++) {
+        is &= before <= p->boxes[i].begin;
+        before = p->boxes[i].begin;
+        order[i] = i;
+    }
+    return is;
 }
 
 /* Boxes by begin or by end, ties by index: counting. */
@@ -103,11 +123,8 @@ static uint32_t *sort_steps(const struct psc_offsets_problem *p, bool by_end, st
 {
     uint32_t *order = psc_arena_alloc(scratch, p->box_n, sizeof *order), *at;
     struct psc_arena_mark mark = psc_arena_mark(scratch);
-    if (order && !by_end && is_by_begin(p)) {
-        for (uint32_t i = 0; i < p->box_n; i++)
-            order[i] = i;
+    if (order && !by_end && come_by_begin(p, order))
         return order;
-    }
     at = psc_arena_alloc0(scratch, (size_t)p->step_n + 2, sizeof *at);
     if (!order || !at)
         return NULL;
@@ -199,6 +216,7 @@ static enum psc_status pack_space(const struct psc_offsets_problem *problem, uin
                                   struct psc_offsets_space *space, struct psc_error *reterr)
 {
     struct psc_offsets_problem p = *problem;
+    bool sweeps = packer->sweeps && psc_offsets_is_plain(problem);
     enum psc_status status;
     *space = (struct psc_offsets_space){.box_n = p.box_n, .by = packer->name};
     if (!psc_offsets_sort(&p, scratch))
@@ -206,11 +224,13 @@ static enum psc_status pack_space(const struct psc_offsets_problem *problem, uin
     status = check_fixed(&p, scratch, reterr);
     if (status)
         return status;
-    psc_offsets_find_bound(&p, &space->bound, &space->bound_at);
+    if (!sweeps)
+        psc_offsets_find_bound(&p, &space->bound, &space->bound_at);
     if (packer->pack(&p, capacity == PSC_CAPACITY_NONE ? 0 : capacity, budget, scratch, offset, turn, space))
         return psc_fail_nomem(reterr);
-    space->height = 0;
-    for (uint32_t i = 0; i < p.box_n; i++)
+    if (!sweeps)
+        space->height = 0;
+    for (uint32_t i = 0; !sweeps && i < p.box_n; i++)
         if (offset[i] + psc_box_room(p.align, p.boxes[i].bytes) > space->height)
             space->height = offset[i] + psc_box_room(p.align, p.boxes[i].bytes);
     if (space->height <= space->bound)
@@ -315,8 +335,7 @@ enum psc_status psc_offsets_pack(struct psc_arena *arena, const struct psc_offse
 {
     struct psc_offsets_problem p = *problem;
     struct psc_offsets_budget effort = budget ? *budget : (struct psc_offsets_budget){0};
-    struct psc_arena_mark mark = psc_arena_mark(arena);
-    struct psc_arena scratch = {0};
+    struct psc_arena_mark mark = psc_arena_mark(arena), results;
     struct psc_offsets packed = {.space_n = p.space_n ? p.space_n : 1};
     enum psc_status status = check_problem(&p, reterr);
     if (status)
@@ -327,12 +346,11 @@ enum psc_status psc_offsets_pack(struct psc_arena *arena, const struct psc_offse
     packed.spaces = psc_arena_alloc0(arena, packed.space_n, sizeof *packed.spaces);
     if (!packed.offset || !packed.turn || !packed.spaces)
         status = psc_fail_nomem(reterr);
+    results = psc_arena_mark(arena);
     if (!status)
-        status = pack_spaces(&p, packer, &effort, &scratch, &packed, reterr);
-    psc_arena_release(&scratch);
-    if (status)
-        psc_arena_rewind(arena, mark);
-    else
+        status = pack_spaces(&p, packer, &effort, arena, &packed, reterr);
+    psc_arena_rewind(arena, status ? mark : results);
+    if (!status)
         *ret = packed;
     return status;
 }

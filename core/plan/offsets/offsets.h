@@ -100,6 +100,7 @@ struct psc_packer {
     enum psc_status (*pack)(const struct psc_offsets_problem *problem, uint64_t goal,
                             const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                             uint32_t *turn, struct psc_offsets_space *space);
+    bool sweeps; /* it passes all begins and ends anyway: of boxes that may lie anywhere it sets bound and height itself */
 };
 extern const struct psc_packer psc_packers[];                  /* ends with a NULL name */
 const struct psc_packer *psc_packer_find(const char *name);    /* NULL when unknown */

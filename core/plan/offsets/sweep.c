@@ -19,203 +19,206 @@
 
 #include <string.h>
 
-enum { LOOKS = 32, SUB = 3, CLASSES = (64 - SUB) << SUB, WORDS = (CLASSES + 63) / 64 };
+/* Each of the two is one function, so that what it asks for most stays in registers. */
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+enum { LOOKS = 32, SUB = 3, CLASSES = 64 << SUB, WORDS = CLASSES / 64, UNLISTED = CLASSES, USED };
+enum { OUTSIDE = CLASSES, FIRST }; /* numbers of blocks follow those of classes; OUTSIDE is below the lowest and above the
+                                      highest and never free */
 
 struct block {
     uint64_t at, bytes;
-    uint32_t below, above;   /* neighbours by address, PSC_NONE */
-    uint32_t before, behind; /* in its list, while free */
-    bool free;
+    uint32_t below, above; /* neighbours by address; above the highest and below the lowest is OUTSIDE */
+    uint32_t class;        /* USED; of free ones their list, or UNLISTED */
+};
+/* A ring for each class through its head, link c, and the links of its blocks: with a head nobody asks who is first or last,
+ * which nobody could predict. The highest block, when it is free, is a ring of its own. */
+struct link {
+    uint32_t before, behind;
 };
 struct sweep {
-    const struct psc_offsets_problem *p;
     struct block *blocks;
-    uint32_t *block_of;      /* [box_n] */
-    uint32_t made, top;      /* blocks made; the one with the highest address */
-    uint32_t spare;          /* blocks given up, linked by `behind` */
-    uint64_t some[WORDS];    /* lists that are not empty */
-    uint32_t list[CLASSES];  /* valid where the bit is set */
-    struct psc_spans spans;
-    bool by_address;
+    struct link *links;
+    uint32_t *block_of;       /* [box_n] */
+    uint32_t *spare;          /* blocks given up */
+    uint32_t spare_n, made;
+    uint64_t height;          /* the highest end of a used block so far */
+    uint64_t some[WORDS + 1]; /* lists that are not empty; the last for UNLISTED */
+    unsigned has_heads;       /* bit k: lists 64 k to 64 k + 63 */
+    struct psc_spans *spans;  /* linear-scan; NULL: best-fit */
 };
 
-static unsigned class_of(uint64_t bytes)
+INLINE unsigned class_of(uint64_t bytes)
 {
     unsigned log;
     if (bytes < 1u << SUB)
         return (unsigned)bytes;
     log = 63u - (unsigned)__builtin_clzll(bytes);
-    return ((log - SUB + 1) << SUB) + (unsigned)(bytes >> (log - SUB) & ((1u << SUB) - 1));
+    return ((log - SUB) << SUB) + (unsigned)(bytes >> (log - SUB));
 }
 
 /* ---- free blocks ------------------------------------------------------------------------------------------- */
 
-static void list_block(struct sweep *s, uint32_t b)
+/* Heads are made when their classes are first asked for: a graph has sizes of few octaves. */
+INLINE void make_heads(struct sweep *s, unsigned c)
+{
+    if (s->has_heads >> c / 64 & 1)
+        return;
+    s->has_heads |= 1u << c / 64;
+    for (uint32_t link = c / 64 * 64; link <= (c | 63); link++)
+        s->links[link] = (struct link){link, link};
+}
+
+INLINE void list_block(struct sweep *s, uint32_t b)
 {
     struct block *block = &s->blocks[b];
-    block->free = true;
-    if (b == s->top)
-        return;
-    if (s->by_address) {
-        (void)psc_spans_insert(&s->spans, b, block->at, block->at + block->bytes);
+    if (block->above == OUTSIDE || s->spans) {
+        block->class = UNLISTED;
+        s->links[b] = (struct link){b, b};
+        if (block->above != OUTSIDE)
+            (void)psc_spans_insert(s->spans, b, block->at, block->at + block->bytes);
         return;
     }
     unsigned c = class_of(block->bytes);
-    bool any = s->some[c / 64] >> c % 64 & 1;
-    block->before = PSC_NONE;
-    block->behind = any ? s->list[c] : PSC_NONE;
-    if (any)
-        s->blocks[s->list[c]].before = b;
-    s->list[c] = b;
+    make_heads(s, c);
+    uint32_t behind = s->links[c].behind;
+    block->class = c;
+    s->links[b].before = c;
+    s->links[b].behind = behind;
+    s->links[behind].before = b;
+    s->links[c].behind = b;
     s->some[c / 64] |= UINT64_C(1) << c % 64;
 }
 
-static void unlist_block(struct sweep *s, uint32_t b)
+/* The bit of a list that is empty now is cleared without a branch. */
+INLINE void unlist_block(struct sweep *s, uint32_t b)
 {
-    struct block *block = &s->blocks[b];
-    block->free = false;
-    if (b == s->top)
-        return;
-    if (s->by_address) {
-        psc_spans_remove(&s->spans, b);
+    uint32_t before = s->links[b].before, behind = s->links[b].behind, c = s->blocks[b].class;
+    if (s->spans) {
+        psc_spans_remove(s->spans, b);
         return;
     }
-    if (block->behind != PSC_NONE)
-        s->blocks[block->behind].before = block->before;
-    if (block->before != PSC_NONE) {
-        s->blocks[block->before].behind = block->behind;
-        return;
-    }
-    unsigned c = class_of(block->bytes);
-    s->list[c] = block->behind;
-    if (block->behind == PSC_NONE)
-        s->some[c / 64] &= ~(UINT64_C(1) << c % 64);
+    s->links[before].behind = behind;
+    s->links[behind].before = before;
+    s->some[c / 64] &= ~((uint64_t)(before == behind) << c % 64);
 }
 
 /* The smallest of the first LOOKS of a list that is large enough; the highest address among equals. */
-static uint32_t look(const struct sweep *s, unsigned c, uint64_t bytes)
+INLINE uint32_t look(const struct sweep *s, unsigned c, uint64_t bytes)
 {
-    uint32_t best = PSC_NONE, b = s->list[c];
-    for (int k = 0; b != PSC_NONE && k < LOOKS; k++, b = s->blocks[b].behind) {
+    uint32_t best = OUTSIDE, b = s->links[c].behind;
+    uint64_t best_bytes = UINT64_MAX, best_at = 0;
+    for (int k = 0; b >= CLASSES && k < LOOKS; k++, b = s->links[b].behind) {
         const struct block *block = &s->blocks[b];
-        if (block->bytes >= bytes && (best == PSC_NONE || block->bytes < s->blocks[best].bytes ||
-                                      (block->bytes == s->blocks[best].bytes && block->at > s->blocks[best].at)))
-            best = b;
+        bool better = (block->bytes >= bytes) & ((block->bytes < best_bytes) |
+                                                 ((block->bytes == best_bytes) & (block->at > best_at)));
+        best = better ? b : best;
+        best_bytes = better ? block->bytes : best_bytes;
+        best_at = better ? block->at : best_at;
     }
     return best;
 }
 
-static uint32_t find_block(const struct sweep *s, uint64_t bytes)
+INLINE uint32_t find_block(struct sweep *s, uint64_t bytes)
 {
-    uint32_t best = PSC_NONE;
+    uint32_t best;
     unsigned c, word;
     uint64_t bits;
-    if (s->by_address)
-        return psc_spans_first(&s->spans, bytes);
+    if (s->spans) {
+        best = psc_spans_first(s->spans, bytes);
+        return best == PSC_NONE ? OUTSIDE : best;
+    }
     c = class_of(bytes);
-    if (s->some[c / 64] >> c % 64 & 1)
-        best = look(s, c, bytes);
-    if (best != PSC_NONE)
+    make_heads(s, c);
+    best = look(s, c, bytes);
+    if (best != OUTSIDE)
         return best;
     word = ++c / 64;
     bits = word < WORDS ? s->some[word] & ~UINT64_C(0) << c % 64 : 0;
     while (!bits && ++word < WORDS)
         bits = s->some[word];
-    return bits ? look(s, word * 64 + (unsigned)__builtin_ctzll(bits), bytes) : PSC_NONE;
+    return bits ? look(s, word * 64 + (unsigned)__builtin_ctzll(bits), bytes) : OUTSIDE;
 }
 
 /* ---- taking and giving back ------------------------------------------------------------------------------------ */
 
-static uint32_t new_block(struct sweep *s)
+INLINE uint32_t new_block(struct sweep *s)
 {
-    uint32_t b = s->spare;
-    if (b == PSC_NONE)
-        return s->made++;
-    s->spare = s->blocks[b].behind;
-    return b;
+    return s->spare_n ? s->spare[--s->spare_n] : s->made++;
 }
 
-static void drop_block(struct sweep *s, uint32_t b)
+/* Puts a block between another and the one above that. */
+INLINE void put_above(struct sweep *s, uint32_t below, uint32_t b, uint64_t at, uint64_t bytes)
 {
-    s->blocks[b].behind = s->spare;
-    s->spare = b;
-}
-
-/* What is not needed of a block becomes a free block above it. */
-static void split_block(struct sweep *s, uint32_t b, uint64_t bytes)
-{
-    uint32_t rest = new_block(s), above = s->blocks[b].above;
-    s->blocks[rest] = (struct block){.at = s->blocks[b].at + bytes, .bytes = s->blocks[b].bytes - bytes, .below = b,
-                                     .above = above};
+    uint32_t above = s->blocks[below].above;
+    s->blocks[b].at = at;
     s->blocks[b].bytes = bytes;
-    s->blocks[b].above = rest;
-    if (above != PSC_NONE)
-        s->blocks[above].below = rest;
-    else
-        s->top = rest;
-    list_block(s, rest);
+    s->blocks[b].below = below;
+    s->blocks[b].above = above;
+    s->blocks[below].above = b;
+    s->blocks[above].below = b;
 }
 
 /* No hole is large enough: the highest block grows when it is free, else a new one is put on top. */
-static uint32_t append(struct sweep *s, uint64_t bytes)
+INLINE uint32_t append(struct sweep *s, uint64_t bytes)
 {
-    uint32_t b = s->top;
-    if (b != PSC_NONE && s->blocks[b].free) {
-        unlist_block(s, b);
-        s->blocks[b].bytes = bytes;
-        return b;
+    uint32_t top = s->blocks[OUTSIDE].below, b = top;
+    if (s->blocks[top].class != USED) {
+        s->blocks[top].bytes = bytes;
+    } else {
+        b = new_block(s);
+        put_above(s, top, b, s->blocks[top].at + s->blocks[top].bytes, bytes);
     }
-    b = new_block(s);
-    s->blocks[b] = (struct block){.at = s->top == PSC_NONE ? 0 : s->blocks[s->top].at + s->blocks[s->top].bytes,
-                                  .bytes = bytes, .below = s->top, .above = PSC_NONE};
-    if (s->top != PSC_NONE)
-        s->blocks[s->top].above = b;
-    s->top = b;
+    if (s->blocks[b].at + bytes > s->height)
+        s->height = s->blocks[b].at + bytes;
     return b;
 }
 
-static uint64_t take(struct sweep *s, uint32_t box, uint64_t bytes)
+INLINE uint64_t take(struct sweep *s, uint32_t box, uint64_t bytes)
 {
     uint32_t b = find_block(s, bytes);
-    if (b == PSC_NONE) {
+    uint64_t rest = 0;
+    if (b == OUTSIDE) {
         b = append(s, bytes);
     } else {
         unlist_block(s, b);
-        if (s->blocks[b].bytes > bytes)
-            split_block(s, b, bytes);
+        rest = s->blocks[b].bytes - bytes;
     }
+    if (rest) { /* becomes a free block above */
+        uint32_t upper = new_block(s);
+        s->blocks[b].bytes = bytes;
+        put_above(s, b, upper, s->blocks[b].at + bytes, rest);
+        list_block(s, upper);
+    }
+    s->blocks[b].class = USED;
     s->block_of[box] = b;
     return s->blocks[b].at;
 }
 
-/* b swallows the free block above it. */
-static void join_above(struct sweep *s, uint32_t b)
+/* b swallows the block above it. */
+INLINE void join_above(struct sweep *s, uint32_t b)
 {
     uint32_t gone = s->blocks[b].above, above = s->blocks[gone].above;
-    unlist_block(s, gone);
     s->blocks[b].bytes += s->blocks[gone].bytes;
     s->blocks[b].above = above;
-    if (above != PSC_NONE)
-        s->blocks[above].below = b;
-    else
-        s->top = b;
-    drop_block(s, gone);
+    s->blocks[above].below = b;
+    s->spare[s->spare_n++] = gone;
 }
 
-static void give_back(struct sweep *s, uint32_t b)
+INLINE void give_back(struct sweep *s, uint32_t b)
 {
-    uint32_t below = s->blocks[b].below;
-    if (s->blocks[b].above != PSC_NONE && s->blocks[s->blocks[b].above].free)
+    uint32_t above = s->blocks[b].above, below = s->blocks[b].below;
+    if (s->blocks[above].class != USED) {
+        unlist_block(s, above);
         join_above(s, b);
-    if (below != PSC_NONE && s->blocks[below].free) {
+    }
+    if (s->blocks[below].class != USED) {
         unlist_block(s, below);
-        s->blocks[below].bytes += s->blocks[b].bytes;
-        s->blocks[below].above = s->blocks[b].above;
-        if (s->blocks[b].above != PSC_NONE)
-            s->blocks[s->blocks[b].above].below = below;
-        else
-            s->top = below;
-        drop_block(s, b);
+        join_above(s, below);
         b = below;
     }
     list_block(s, b);
@@ -223,26 +226,48 @@ static void give_back(struct sweep *s, uint32_t b)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-static enum psc_status walk(const struct psc_offsets_problem *p, bool by_address, struct psc_arena *scratch,
-                            uint64_t *offset, uint32_t *turn)
+INLINE bool set_up(struct sweep *s, const struct psc_offsets_problem *p, struct psc_arena *scratch)
 {
-    struct sweep s = {.p = p, .top = PSC_NONE, .spare = PSC_NONE, .by_address = by_address};
+    size_t room = FIRST + 2 * (size_t)p->box_n + 1; /* used and free ones take turns */
+    s->blocks = psc_arena_alloc(scratch, room, sizeof *s->blocks);
+    s->links = psc_arena_alloc(scratch, room, sizeof *s->links);
+    s->block_of = psc_arena_alloc(scratch, p->box_n, sizeof *s->block_of);
+    s->spare = psc_arena_alloc(scratch, room - FIRST, sizeof *s->spare);
+    if (!s->blocks || !s->links || !s->block_of || !s->spare ||
+        (s->spans && !psc_spans_init(s->spans, (uint32_t)room, scratch)))
+        return false;
+    s->blocks[OUTSIDE] = (struct block){.below = OUTSIDE, .above = OUTSIDE, .class = USED};
+    s->made = FIRST;
+    return true;
+}
+
+INLINE enum psc_status walk(const struct psc_offsets_problem *p, struct psc_spans *spans, struct psc_arena *scratch,
+                            uint64_t *offset, uint32_t *turn, struct psc_offsets_space *space)
+{
+    struct sweep s = {.spans = spans};
+    uint64_t live = 0;
     uint32_t e = 0;
-    size_t room = 2 * (size_t)p->box_n + 1; /* used and free ones take turns */
     struct psc_arena_mark mark = psc_arena_mark(scratch);
-    s.blocks = psc_arena_alloc(scratch, room, sizeof *s.blocks);
-    s.block_of = psc_arena_alloc(scratch, p->box_n, sizeof *s.block_of);
-    if (!s.blocks || !s.block_of || (by_address && !psc_spans_init(&s.spans, (uint32_t)room, scratch)))
+    if (!set_up(&s, p, scratch))
         return PSC_ERR_NOMEM;
     for (uint32_t k = 0; k < p->box_n; k++) {
         uint32_t i = p->by_begin[k];
         uint64_t bytes = psc_box_room(p->align, p->boxes[i].bytes);
-        for (; p->boxes[p->by_end[e]].end <= p->boxes[i].begin; e++)
-            if (p->boxes[p->by_end[e]].bytes)
-                give_back(&s, s.block_of[p->by_end[e]]);
+        for (; p->boxes[p->by_end[e]].end <= p->boxes[i].begin; e++) {
+            uint32_t ended = p->by_end[e];
+            live -= psc_box_room(p->align, p->boxes[ended].bytes);
+            if (p->boxes[ended].bytes)
+                give_back(&s, s.block_of[ended]);
+        }
+        live += bytes;
+        if (live > space->bound) {
+            space->bound = live;
+            space->bound_at = p->boxes[i].begin;
+        }
         offset[i] = bytes ? take(&s, i, bytes) : 0;
         turn[i] = k;
     }
+    space->height = s.height;
     psc_arena_rewind(scratch, mark);
     return PSC_OK;
 }
@@ -251,18 +276,19 @@ enum psc_status psc_pack_best_fit(const struct psc_offsets_problem *problem, uin
                                   const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                                   uint32_t *turn, struct psc_offsets_space *space)
 {
-    (void)goal, (void)budget, (void)space;
+    (void)goal, (void)budget;
     if (!psc_offsets_is_plain(problem))
         return psc_place_in_order(problem, problem->by_begin, PSC_PLACE_BEST, scratch, offset, turn);
-    return walk(problem, false, scratch, offset, turn);
+    return walk(problem, NULL, scratch, offset, turn, space);
 }
 
 enum psc_status psc_pack_linear_scan(const struct psc_offsets_problem *problem, uint64_t goal,
                                      const struct psc_offsets_budget *budget, struct psc_arena *scratch, uint64_t *offset,
                                      uint32_t *turn, struct psc_offsets_space *space)
 {
-    (void)goal, (void)budget, (void)space;
+    struct psc_spans spans;
+    (void)goal, (void)budget;
     if (!psc_offsets_is_plain(problem))
         return psc_place_in_order(problem, problem->by_begin, PSC_PLACE_FIRST, scratch, offset, turn);
-    return walk(problem, true, scratch, offset, turn);
+    return walk(problem, &spans, scratch, offset, turn, space);
 }

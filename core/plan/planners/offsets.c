@@ -143,7 +143,7 @@ static bool make_arenas(struct arenas *a)
         uint32_t s = space_of(a, backend), buffer;
         if (a->buffer_of[s] != PSC_NONE)
             continue;
-        buffer = a->buffer_of[s] = take(a, a->boxing.owner[k], backend, a->packed.spaces[s].height, PSC_ROLE_ARENA);
+        buffer = a->buffer_of[s] = take(a, a->boxing.boxes[k].begin, backend, a->packed.spaces[s].height, PSC_ROLE_ARENA);
         if (buffer == PSC_NONE || !(a->sketch.buffers[buffer].name = arena_name(a, backend)))
             return false;
         a->certificates[a->certificate_n++] = (struct psc_certificate){buffer, backend, a->packed.spaces[s]};
