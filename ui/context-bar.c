@@ -14,7 +14,6 @@ struct _PscContextBar {
     GtkWidget *phases, *steps, *of_steps, *strip, *strip_scroller, *tokens_word, *next, *no_steps, *progress, *plan, *plan_word;
     GtkStringList *step_names;
     PscRoom room;
-    guint strip_total; /* steps of the document when the strip was filled */
     gboolean syncing;
 };
 
@@ -41,26 +40,57 @@ static char *phase_words(PscContextBar *self, guint index)
     return words;
 }
 
+static GtkWidget *add_toggle(PscContextBar *self, guint phase)
+{
+    GtkWidget *first = gtk_widget_get_first_child(self->phases), *button = gtk_toggle_button_new_with_label(NULL);
+    g_object_set_data(G_OBJECT(button), "phase", GUINT_TO_POINTER(phase));
+    if (first)
+        gtk_toggle_button_set_group(GTK_TOGGLE_BUTTON(button), GTK_TOGGLE_BUTTON(first));
+    gtk_box_append(GTK_BOX(self->phases), button);
+    g_signal_connect(button, "toggled", G_CALLBACK(phase_cb), self);
+    return button;
+}
+
+static void show_choice(PscContextBar *self)
+{
+    gboolean focus = gtk_widget_get_focus_child(self->phases) != NULL;
+    clear_box(self->phases);
+    GtkWidget *choice = psc_phase_choice_new(self->ws, FALSE); /* it follows by itself */
+    gtk_box_append(GTK_BOX(self->phases), choice);
+    if (focus)
+        gtk_widget_grab_focus(choice);
+}
+
+/* What stands stays: more phases may be found while somebody is at these. */
 static void fill_phases(PscContextBar *self)
 {
-    clear_box(self->phases);
-    GtkWidget *first = NULL;
-    if (psc_workspace_phase_n(self->ws) > TOGGLES_MAX) {
-        gtk_box_append(GTK_BOX(self->phases), psc_phase_choice_new(self->ws, FALSE));
+    GtkWidget *at = gtk_widget_get_first_child(self->phases);
+    guint n = psc_workspace_phase_n(self->ws), wanted, step;
+    gboolean drops = at && GTK_IS_DROP_DOWN(at);
+    if (n > TOGGLES_MAX) {
+        if (!drops)
+            show_choice(self);
         return;
     }
-    for (guint i = 0; i < psc_workspace_phase_n(self->ws); i++) {
+    if (drops) {
+        clear_box(self->phases);
+        at = NULL;
+    }
+    psc_workspace_wanted(self->ws, &wanted, &step);
+    for (guint i = 0; i < n; i++) {
+        GtkWidget *button = at ? at : add_toggle(self, i);
         char *words = phase_words(self, i);
-        GtkWidget *button = gtk_toggle_button_new_with_label(words);
+        if (g_strcmp0(gtk_button_get_label(GTK_BUTTON(button)), words) != 0)
+            gtk_button_set_label(GTK_BUTTON(button), words);
         g_free(words);
-        g_object_set_data(G_OBJECT(button), "phase", GUINT_TO_POINTER(i));
-        if (first)
-            gtk_toggle_button_set_group(GTK_TOGGLE_BUTTON(button), GTK_TOGGLE_BUTTON(first));
-        else
-            first = button;
-        gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(button), i == psc_workspace_phase_index(self->ws));
-        gtk_box_append(GTK_BOX(self->phases), button);
-        g_signal_connect(button, "toggled", G_CALLBACK(phase_cb), self);
+        if (i == wanted)
+            gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(button), TRUE);
+        at = at ? gtk_widget_get_next_sibling(at) : NULL;
+    }
+    while (at) {
+        GtkWidget *next = gtk_widget_get_next_sibling(at);
+        gtk_box_remove(GTK_BOX(self->phases), at);
+        at = next;
     }
 }
 
@@ -94,44 +124,33 @@ static gboolean is_current(PscContextBar *self, guint phase, guint step)
     return phase == psc_workspace_phase_index(self->ws) && step == psc_workspace_step_index(self->ws);
 }
 
-static void add_token(PscContextBar *self, guint phase, guint step)
+static GtkWidget *add_token(PscContextBar *self)
+{
+    GtkWidget *button = gtk_button_new();
+    gtk_widget_add_css_class(button, "token");
+    g_signal_connect(button, "clicked", G_CALLBACK(token_cb), self);
+    gtk_box_append(GTK_BOX(self->strip), button);
+    return button;
+}
+
+/* Nothing is touched of a button that says so already. */
+static void set_token(PscContextBar *self, GtkWidget *button, guint phase, guint step)
 {
     const char *token = psc_workspace_token(self->ws, phase, step);
     char *words = token && *token ? token_words(token) : g_strdup_printf("%u", step + 1);
     char *hint = g_strdup_printf("%s, step %u of %u", psc_workspace_phase(self->ws, phase)->kind, step + 1,
                                  psc_workspace_step_n(self->ws, phase));
-    GtkWidget *button = gtk_button_new_with_label(words);
-    gtk_widget_add_css_class(button, "token");
-    g_object_set_data_full(G_OBJECT(button), "token", g_strdup(token), g_free);
-    gtk_widget_set_tooltip_text(button, hint);
-    char *name = g_strdup_printf("Token %s: %s", words, hint);
-    psc_ui_name(button, name);
+    if (g_strcmp0(gtk_button_get_label(GTK_BUTTON(button)), words) != 0 || g_strcmp0(gtk_widget_get_tooltip_text(button), hint) != 0) {
+        char *name = g_strdup_printf("Token %s: %s", words, hint);
+        gtk_button_set_label(GTK_BUTTON(button), words);
+        gtk_widget_set_tooltip_text(button, hint);
+        psc_ui_name(button, name);
+        g_free(name);
+    }
     g_object_set_data(G_OBJECT(button), "phase", GUINT_TO_POINTER(phase));
     g_object_set_data(G_OBJECT(button), "step", GUINT_TO_POINTER(step));
-    g_signal_connect(button, "clicked", G_CALLBACK(token_cb), self);
-    gtk_box_append(GTK_BOX(self->strip), button);
-    g_free(name);
     g_free(hint);
     g_free(words);
-}
-
-/* Whether the strip has a button for each of these already, with these words: then only the current one moves. */
-static gboolean strip_stands(PscContextBar *self, guint total)
-{
-    GtkWidget *button = gtk_widget_get_first_child(self->strip);
-    guint shown = 0;
-    if (total != self->strip_total)
-        return FALSE;
-    for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++)
-        for (guint step = 0; step < psc_workspace_step_n(self->ws, phase) && shown < STRIP_MAX; step++, shown++) {
-            const char *token = psc_workspace_token(self->ws, phase, step);
-            const char *had = button ? g_object_get_data(G_OBJECT(button), "token") : NULL;
-            if (!button || g_strcmp0(had, token) != 0 || GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "phase")) != phase ||
-                GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "step")) != step)
-                return FALSE;
-            button = gtk_widget_get_next_sibling(button);
-        }
-    return button == NULL;
 }
 
 static void mark_current(PscContextBar *self)
@@ -146,46 +165,42 @@ static void mark_current(PscContextBar *self)
     }
 }
 
-static guint count_steps(PscContextBar *self)
-{
-    guint n = 0;
-    for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++)
-        n += psc_workspace_step_n(self->ws, phase);
-    return n;
-}
-
 static void fill_strip(PscContextBar *self)
 {
     PscStudy *study = psc_workspace_study(self->ws);
-    guint shown = 0, all = count_steps(self);
-    gboolean stands = strip_stands(self, all), said = FALSE;
-    if (!stands)
-        clear_box(self->strip);
-    self->strip_total = all;
+    GtkWidget *at = gtk_widget_get_first_child(self->strip);
+    guint shown = 0;
+    gboolean said = FALSE;
     for (guint phase = 0; phase < psc_workspace_phase_n(self->ws); phase++)
         for (guint step = 0; step < psc_workspace_step_n(self->ws, phase) && shown < STRIP_MAX; step++, shown++) {
             const char *token = psc_workspace_token(self->ws, phase, step);
             said = said || (token && *token);
-            if (!stands)
-                add_token(self, phase, step);
+            set_token(self, at ? at : add_token(self), phase, step);
+            at = at ? gtk_widget_get_next_sibling(at) : NULL;
         }
+    while (at) {
+        GtkWidget *next = gtk_widget_get_next_sibling(at);
+        gtk_box_remove(GTK_BOX(self->strip), at);
+        at = next;
+    }
     mark_current(self);
     gboolean useful = said || shown > 1; /* a strip whose only step has no text shows nothing that the drop-down does not */
     gtk_widget_set_visible(self->strip_scroller, useful);
     gtk_widget_set_visible(self->tokens_word, useful && self->room == PSC_ROOM_ALL);
-    gtk_widget_set_visible(self->no_steps, study && study->graph && all == 0); /* scenarios have none ever */
+    gtk_widget_set_visible(self->no_steps, study && study->graph && shown == 0); /* scenarios have none ever */
 }
 
 static void fill_steps(PscContextBar *self)
 {
     guint n = psc_workspace_step_n(self->ws, psc_workspace_phase_index(self->ws));
-    guint old = g_list_model_get_n_items(G_LIST_MODEL(self->step_names));
+    guint old = g_list_model_get_n_items(G_LIST_MODEL(self->step_names)), phase, step;
     if (n < old)
         gtk_string_list_splice(self->step_names, n, old - n, NULL);
     for (guint i = old; i < n; i++)
         gtk_string_list_take(self->step_names, g_strdup_printf("Step %u", i + 1));
+    psc_workspace_wanted(self->ws, &phase, &step);
     if (n)
-        gtk_drop_down_set_selected(GTK_DROP_DOWN(self->steps), psc_workspace_step_index(self->ws));
+        gtk_drop_down_set_selected(GTK_DROP_DOWN(self->steps), phase == psc_workspace_phase_index(self->ws) ? step : psc_workspace_step_index(self->ws));
     gtk_widget_set_visible(self->steps, n > 0);
     char *of = g_strdup_printf("of %u", n); /* apart from the names: it grows while the file is read */
     gtk_label_set_text(GTK_LABEL(self->of_steps), of);

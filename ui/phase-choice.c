@@ -2,6 +2,8 @@
 
 #include "ui/access.h"
 
+#include <string.h>
+
 static void chosen_cb(GtkDropDown *choice, GParamSpec *property G_GNUC_UNUSED, PscWorkspace *ws)
 {
     guint phase = gtk_drop_down_get_selected(choice);
@@ -9,35 +11,47 @@ static void chosen_cb(GtkDropDown *choice, GParamSpec *property G_GNUC_UNUSED, P
         psc_workspace_set_phase(ws, phase);
 }
 
+static char *words_of(PscWorkspace *ws, guint i)
+{
+    const struct psc_phase *phase = psc_workspace_phase(ws, i);
+    const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
+    return phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u op%s", i + 1, kind, phase->graph->n, phase->graph->n == 1 ? "" : "s")
+                        : g_strdup_printf("%u  %s", i + 1, kind);
+}
+
+/* Only what is otherwise changes: while more phases are found the list may be open, scrolled, and somebody's finger on a row. */
 static void fill(GtkDropDown *choice, PscWorkspace *ws)
 {
-    GtkStringList *names = gtk_string_list_new(NULL);
-    for (guint i = 0; i < psc_workspace_phase_n(ws); i++) {
-        const struct psc_phase *phase = psc_workspace_phase(ws, i);
-        const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
-        gtk_string_list_take(names, phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u op%s", i + 1, kind, phase->graph->n,
-                                                                 phase->graph->n == 1 ? "" : "s")
-                                                 : g_strdup_printf("%u  %s", i + 1, kind));
-    }
+    GtkStringList *names = GTK_STRING_LIST(gtk_drop_down_get_model(choice));
+    guint n = psc_workspace_phase_n(ws), had = g_list_model_get_n_items(G_LIST_MODEL(names)), phase, step;
     gulong chosen = GPOINTER_TO_SIZE(g_object_get_data(G_OBJECT(choice), "chosen"));
     g_signal_handler_block(choice, chosen);
-    gtk_drop_down_set_model(choice, G_LIST_MODEL(names));
-    gtk_drop_down_set_selected(choice, psc_workspace_phase_index(ws));
+    if (n < had)
+        gtk_string_list_splice(names, n, had - n, NULL);
+    for (guint i = 0; i < n; i++) {
+        char *words = words_of(ws, i);
+        if (i >= had)
+            gtk_string_list_append(names, words);
+        else if (strcmp(words, gtk_string_list_get_string(names, i)))
+            gtk_string_list_splice(names, i, 1, (const char *const[]){words, NULL});
+        g_free(words);
+    }
+    psc_workspace_wanted(ws, &phase, &step);
+    gtk_drop_down_set_selected(choice, phase);
     g_signal_handler_unblock(choice, chosen);
-    g_object_unref(names);
     if (g_object_get_data(G_OBJECT(choice), "hides"))
-        gtk_widget_set_visible(GTK_WIDGET(choice), psc_workspace_phase_n(ws) > 1);
+        gtk_widget_set_visible(GTK_WIDGET(choice), n > 1);
 }
 
 static void told_cb(PscWorkspace *ws, guint what, GtkDropDown *choice)
 {
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_BUSY))
         fill(choice, ws);
 }
 
 GtkWidget *psc_phase_choice_new(PscWorkspace *ws, gboolean hides)
 {
-    GtkWidget *choice = gtk_drop_down_new(NULL, NULL);
+    GtkWidget *choice = gtk_drop_down_new(G_LIST_MODEL(gtk_string_list_new(NULL)), NULL);
     psc_ui_name(choice, "Phase");
     if (hides)
         g_object_set_data(G_OBJECT(choice), "hides", choice);

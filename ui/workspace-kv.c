@@ -52,7 +52,9 @@ gboolean psc_workspace_show_ordinal(PscWorkspace *self, guint ordinal)
 
 gboolean psc_workspace_step_by(PscWorkspace *self, int steps)
 {
-    guint from = self->busy ? ordinal_of(self, self->asked_phase, self->asked_step) : psc_workspace_ordinal(self);
+    guint phase, step;
+    psc_workspace_wanted(self, &phase, &step);
+    guint from = ordinal_of(self, phase, step);
     if (steps < 0 && from < (guint)-steps)
         return FALSE;
     return psc_workspace_show_ordinal(self, from + (guint)steps);

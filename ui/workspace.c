@@ -321,6 +321,12 @@ guint psc_workspace_step_index(PscWorkspace *self)
     return state ? state->step : 0;
 }
 
+void psc_workspace_wanted(PscWorkspace *self, guint *ret_phase, guint *ret_step)
+{
+    *ret_phase = self->busy ? self->asked_phase : self->phase;
+    *ret_step = self->busy ? self->asked_step : psc_workspace_step_index(self);
+}
+
 gboolean psc_workspace_scanning(PscWorkspace *self, double *ret_fraction)
 {
     if (ret_fraction)
@@ -331,7 +337,9 @@ gboolean psc_workspace_scanning(PscWorkspace *self, double *ret_fraction)
 void psc_workspace_set_phase(PscWorkspace *self, guint phase)
 {
     struct phase_state *state = psc_workspace_state(self, phase);
-    if (state && phase != self->phase)
+    guint wanted, step;
+    psc_workspace_wanted(self, &wanted, &step);
+    if (state && phase != wanted)
         psc_workspace_request(self, phase, state->step, NULL);
 }
 

@@ -66,6 +66,8 @@ const struct psc_phase *psc_workspace_phase(PscWorkspace *self, guint phase);
 guint psc_workspace_step_n(PscWorkspace *self, guint phase);
 guint psc_workspace_phase_index(PscWorkspace *self);
 guint psc_workspace_step_index(PscWorkspace *self);
+/* The phase and step that are shown, or, while busy, those that were asked for and will be. */
+void psc_workspace_wanted(PscWorkspace *self, guint *ret_phase, guint *ret_step);
 gboolean psc_workspace_scanning(PscWorkspace *self, double *ret_fraction);
 void psc_workspace_set_phase(PscWorkspace *self, guint phase);
 void psc_workspace_set_step(PscWorkspace *self, guint step);
