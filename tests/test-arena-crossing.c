@@ -1,5 +1,5 @@
-/* Runs on arenas on a device with a queue, and on two backends: nothing goes back while the queue may still use it, and a value
- * that crosses is a transferred input, in the I/O arena. */
+/* Runs on arenas on a device with a queue, and on two backends: nothing goes back while the queue may still use it, a value
+ * that crosses is a transferred input, in the I/O arena, and what is borrowed twice is told apart. */
 #include "core/debug/arena-story.h"
 #include "core/debug/check.h"
 #include "core/run/faults.h"
@@ -361,10 +361,53 @@ static void test_oom(void)
     psc_arena_release(&arena);
 }
 
+/* Two inputs that borrow the same bytes, or some of them: each is read where it itself lies. */
+static void test_borrowed_bytes_that_are_shared(void)
+{
+    static const unsigned starts[] = {0, 2, 4, 6};
+    float values[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    for (unsigned k = 0; k < 2 * G_N_ELEMENTS(starts); k++) {
+        struct psc_arena arena = {0};
+        struct psc_graph *g = text_graph(&arena, "x: input 8\ny: input 4\na: view 4 x\nb: view 4 x +4\nt: scale 8 x scale=2\n"
+                                                 "u: add 4 a y\nv: add 4 b u\nw: add 4 y b\nout t v w\n");
+        struct on_arenas a;
+        struct run_heard heard;
+        uint32_t findings;
+        unsigned reads = 0, start = starts[k / 2];
+        double_reset();
+        begin(&a, g, &hardened, 0);
+        run_listen(&heard, false);
+        for (unsigned i = 0; i < 2; i++) /* in either order */
+            if ((i + k) % 2)
+                g_assert_cmpint(psc_session_borrow_node(a.s, 1, values + start, 4, NULL), ==, PSC_OK);
+            else
+                g_assert_cmpint(psc_session_borrow_node(a.s, 0, values, 8, NULL), ==, PSC_OK);
+        run_execute(a.s, &heard.sink);
+        for (uint32_t e = 0; e < heard.event_n; e++) {
+            const struct psc_event *event = &heard.events[e];
+            if (event->kind != PSC_EV_READ || (g->nodes[event->value].root != 0 && event->value != 1))
+                continue;
+            uint64_t from = event->value == 1 ? start * sizeof *values : 0;
+            g_assert_cmpstr(psc_session_place_name(a.s, heard.places[e].backend), ==, "caller");
+            g_assert_cmpuint(heard.places[e].buffer, ==, event->value == 1);
+            g_assert_true(heard.places[e].at == (psc_address)(uintptr_t)values + from + heard.places[e].lo);
+            g_assert_cmpuint(heard.places[e].hi, <=, g->nodes[event->value == 1].bytes);
+            reads++;
+        }
+        g_assert_cmpuint(reads, ==, 6);
+        finish(&a, &arena, &findings);
+        g_assert_cmpuint(findings, ==, 0);
+        run_heard_release(&heard);
+        end(&a);
+        psc_arena_release(&arena);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/run/arena-crossing/a-value-that-crosses-lies-in-the-io-arena", test_crossing);
+    g_test_add_func("/run/arena-crossing/borrowed-bytes-that-are-shared", test_borrowed_bytes_that_are_shared);
     g_test_add_func("/run/arena-crossing/one-copy-for-all-readers", test_one_copy);
     g_test_add_func("/run/arena-crossing/windows-that-nobody-has-shown-yet", test_windows);
     g_test_add_func("/run/arena-crossing/a-copy-nobody-waits-for", test_unawaited);

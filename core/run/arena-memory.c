@@ -485,7 +485,7 @@ static void end_input(struct psc_arena_memory *m, struct psc_arena_input *in)
         psc_arena_house_look(h, false);
     }
     if (in->borrowed)
-        (void)psc_slot_tree_take(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, 0);
+        (void)psc_slot_tree_take(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, in->bytes);
     if (story)
         story->value = in->place.value;
     psc_block_handle_reset(&in->handle, NULL);
@@ -524,7 +524,8 @@ static void borrow(struct psc_arena_memory *m, struct psc_arena_input *in, const
     in->memory = (unsigned char *)(uintptr_t)words;
     in->bytes = m->program->graph->nodes[node].bytes;
     in->borrowed = true;
-    psc_slot_tree_put(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, 0);
+    m->longest = in->bytes > m->longest ? in->bytes : m->longest;
+    psc_slot_tree_put(&m->callers, (uint32_t)(in - m->inputs), (uintptr_t)in->memory, in->bytes);
     in->lent = m->lent;
     if (m->lent)
         in->place = *m->lent;

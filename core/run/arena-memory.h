@@ -67,7 +67,8 @@ struct psc_arena_memory {
     struct psc_transfer *transfers;  /* [transfer_n], the program's, with the addresses of this execution */
     struct psc_arena_copy *copies;   /* [transfer_n] */
     struct psc_arena_input *inputs;  /* [input_n], as the program's */
-    struct psc_slot_tree callers;    /* owned; inputs that borrow, by address */
+    struct psc_slot_tree callers;    /* owned; inputs that borrow, by address, then bytes */
+    uint64_t longest;                /* bytes of the longest of them so far */
     struct psc_job *jobs;            /* [job_n], the program's, with the addresses of this execution */
     struct psc_window *windows;      /* of their operands */
     struct psc_session **children;   /* [graph->n] */
@@ -102,8 +103,10 @@ enum psc_status psc_arena_memory_fill(struct psc_arena_memory *m, uint32_t input
 unsigned char *psc_arena_memory_of(const struct psc_arena_memory *m, psc_node node, struct psc_arena_place *ret);
 /* The same as an address, 0 when there is none; of regions the one that was bound. */
 psc_address psc_arena_memory_address(const struct psc_arena_memory *m, psc_node node, psc_address bound);
-/* Whose memory it is: a block's, else a caller's (ret->on is left to the caller of this). O(log slots + log inputs). */
-bool psc_arena_memory_locate(const struct psc_arena_memory *m, psc_address at, uint64_t bytes, struct psc_located *ret);
+/* Whose memory it is: a block's, else a caller's (ret->on is left to the caller of this). value: of the story, whose access it
+ * is. O(log slots + log inputs), and one step for each input that begins within `longest` bytes before. */
+bool psc_arena_memory_locate(const struct psc_arena_memory *m, uint32_t value, psc_address at, uint64_t bytes,
+                             struct psc_located *ret);
 /* Places of a session behind its backends: both arenas, the caller. */
 #define PSC_ARENA_PLACE_CALLER 2u
 #define PSC_ARENA_PLACE_N 3u

@@ -45,20 +45,36 @@ static bool find_block(const struct psc_arena_memory *m, enum psc_depot_kind kin
     return true;
 }
 
-static bool find_borrowed(const struct psc_arena_memory *m, psc_address at, uint64_t bytes, struct psc_located *ret)
+static bool is_inside(const struct psc_arena_input *in, psc_address at, uint64_t bytes)
 {
-    uint32_t k = psc_slot_tree_at_most(&m->callers, at, 0);
-    uint64_t lo = k == PSC_TREE_NONE ? 0 : at - (uintptr_t)m->inputs[k].memory;
-    if (k == PSC_TREE_NONE || lo >= m->inputs[k].bytes)
+    uint64_t lo = at - (uintptr_t)in->memory;
+    return at >= (uintptr_t)in->memory && lo < in->bytes && bytes <= in->bytes - lo;
+}
+
+/* Callers may lend the same bytes twice. Where an address is that of several inputs it is the value's own, if it can be. */
+static bool find_borrowed(const struct psc_arena_memory *m, uint32_t value, psc_address at, uint64_t bytes, struct psc_located *ret)
+{
+    const struct psc_graph *g = m->program->graph;
+    uint32_t own = value < g->n ? m->program->input_of[g->nodes[value].root] : PSC_NONE;
+    uint32_t k = psc_slot_tree_at_most(&m->callers, at, UINT64_MAX);
+    if (own != PSC_NONE && m->inputs[own].borrowed && is_inside(&m->inputs[own], at, bytes))
+        k = own;
+    while (k != PSC_TREE_NONE && !is_inside(&m->inputs[k], at, 1)) /* a short one may begin within a longer one */
+        k = at - (uintptr_t)m->inputs[k].memory < m->longest
+                ? psc_slot_tree_at_most(&m->callers, (uintptr_t)m->inputs[k].memory - 1, UINT64_MAX)
+                : PSC_TREE_NONE;
+    if (k == PSC_TREE_NONE)
         return false;
+    uint64_t lo = at - (uintptr_t)m->inputs[k].memory;
     *ret = (struct psc_located){(uint8_t)(m->s->api_n + PSC_ARENA_PLACE_CALLER), k, 0, lo, lo + bytes, at, 0};
     return true;
 }
 
-bool psc_arena_memory_locate(const struct psc_arena_memory *m, psc_address at, uint64_t bytes, struct psc_located *ret)
+bool psc_arena_memory_locate(const struct psc_arena_memory *m, uint32_t value, psc_address at, uint64_t bytes,
+                             struct psc_located *ret)
 {
     return at && (find_block(m, PSC_DEPOT_EXEC, at, bytes, ret) || find_block(m, PSC_DEPOT_IO, at, bytes, ret) ||
-                  find_borrowed(m, at, bytes, ret));
+                  find_borrowed(m, value, at, bytes, ret));
 }
 
 const char *psc_arena_place_name(uint32_t place)

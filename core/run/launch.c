@@ -6,12 +6,12 @@
 
 /* ---- where it lies --------------------------------------------------------------------------------------------- */
 
-static void find(const struct psc_launch *l, psc_address at, uint64_t bytes, uint8_t pool, struct psc_located *ret)
+static void find(const struct psc_launch *l, uint32_t value, psc_address at, uint64_t bytes, uint8_t pool, struct psc_located *ret)
 {
     const struct psc_session *s = l->s;
     uint64_t offset = 0;
     uint32_t id = PSC_NONE;
-    if (s->arena && psc_arena_memory_locate(s->arena, at, bytes, ret)) {
+    if (s->arena && psc_arena_memory_locate(s->arena, value, at, bytes, ret)) {
         ret->on = pool;
         return;
     }
@@ -36,7 +36,7 @@ static void tell(struct psc_launch *l, struct psc_event *event, const struct psc
 static void tell_at(struct psc_launch *l, struct psc_event event, psc_address at, uint64_t bytes, uint8_t pool)
 {
     struct psc_located located;
-    find(l, at, bytes, pool, &located);
+    find(l, event.value, at, bytes, pool, &located);
     tell(l, &event, &located);
 }
 
@@ -79,7 +79,7 @@ void psc_launch_begin(struct psc_launch *l)
     for (uint32_t k = 0; l->tells && k < p->input_n; k++) {
         struct psc_home home = home_of(l, p->inputs[k].node);
         struct psc_located at;
-        find(l, home.at, home.bytes, home.pool, &at);
+        find(l, p->inputs[k].node, home.at, home.bytes, home.pool, &at);
         if (home.at)
             give_out(l, &at);
     }
@@ -260,7 +260,7 @@ static void tell_before(struct psc_launch *l, const struct psc_job *job)
     if (job->fresh) {
         struct psc_located at;
         struct psc_event event = event_of(job, PSC_EV_ALLOC, job->node);
-        find(l, job->call.out.at, job->call.out.bytes, job->out_pool, &at);
+        find(l, job->node, job->call.out.at, job->call.out.bytes, job->out_pool, &at);
         give_out(l, &at);
         tell(l, &event, &at);
     }
