@@ -320,7 +320,7 @@ static void assert_fits(const struct psc_offsets_problem *p, uint64_t bound)
         g_error("%s", error.text);
     g_test_message("%" G_GUINT64_FORMAT " looks", packed.spaces[0].work);
     g_assert_true(packed.spaces[0].fits);
-    g_assert_cmpstr(packed.spaces[0].by, ==, "search");
+    g_assert_cmpint(packed.spaces[0].work > 0, ==, !strcmp(packed.spaces[0].by, "search"));
     psc_arena_release(&arena);
 }
 
@@ -354,11 +354,11 @@ static void assert_ladder(const struct psc_offsets_problem *p, uint64_t thousand
 
 static void test_published(void)
 {
-    /* heuristic: the best single one of planners.md, 2.3 */
+    /* heuristic: the lowest before any search; the best single one of planners.md, 2.3, is at 1207 to 1410 */
     static const struct { const char *file; uint32_t boxes; uint64_t bound, heuristic; } rows[] = {
-        {"A", 154, 1048576, 1290}, {"B", 170, 1048576, 1347}, {"C", 203, 1039360, 1364}, {"D", 213, 986112, 1309},
-        {"E", 215, 1048576, 1369}, {"F", 296, 1048576, 1219}, {"G", 308, 1048576, 1234}, {"H", 316, 1048576, 1207},
-        {"I", 374, 1048576, 1410}, {"J", 409, 989184, 1318},  {"K", 454, 1048576, 1290},
+        {"A", 154, 1048576, 1000}, {"B", 170, 1048576, 1073}, {"C", 203, 1039360, 1000}, {"D", 213, 986112, 1168},
+        {"E", 215, 1048576, 1131}, {"F", 296, 1048576, 1069}, {"G", 308, 1048576, 1127}, {"H", 316, 1048576, 1056},
+        {"I", 374, 1048576, 1153}, {"J", 409, 989184, 1084},  {"K", 454, 1048576, 1170},
     };
     for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
         struct psc_doc *doc = open_shared("data/minimalloc/", rows[k].file, ".1048576.csv");
@@ -400,11 +400,12 @@ static const struct { const char *file; uint64_t gallocr, optimal, bound; } plan
     {"dagc64_10000.inplace", 9970176, 8169728, 8169728},
 };
 
-/* Before it searches `optimal` is below the heights that planners.md, 4 (Q4) asks for: thousandths of the bound. */
+/* Before it searches `optimal` is below the heights that planners.md, 4 (Q4) asks for, 1.11 and 1.06: thousandths of the
+ * bound. */
 static void assert_quick(const struct psc_offsets_problem *p, const char *file)
 {
     static const struct { const char *file; uint64_t thousandths; } quick[] = {
-        {"par64_1000.inplace", 1110}, {"dagc64_1000.inplace", 1060}};
+        {"par64_1000.inplace", 1065}, {"dagc64_1000.inplace", 1006}};
     for (size_t k = 0; k < G_N_ELEMENTS(quick); k++)
         if (!strcmp(file, quick[k].file))
             assert_ladder(p, quick[k].thousandths);

@@ -1,6 +1,8 @@
-/* Placing one by one (place.h) and inside an arena (inside.h), against the same rules written down plainly. */
+/* Placing one by one (place.h), inside an arena (inside.h) and into valleys (valley.h), against the same rules written down
+ * plainly. */
 #include "core/plan/offsets/inside.h"
 #include "core/plan/offsets/place.h"
+#include "core/plan/offsets/valley.h"
 #include "tests/boxes.h"
 #include "tests/util.h"
 
@@ -199,11 +201,159 @@ static void test_inside_random(void)
     g_assert_cmpuint(refused, >, 50);
 }
 
+/* ---- valleys ----------------------------------------------------------------------------------------------------------- */
+
+static uint64_t weight_of(const struct psc_offsets_problem *p, const struct psc_sections *s, const uint64_t *total, uint32_t i,
+                          unsigned weight)
+{
+    uint64_t bytes = psc_box_room(p->align, p->boxes[i].bytes), life = s->to[i] - s->from[i], most = 0;
+    for (uint32_t k = s->from[i]; k < s->to[i]; k++)
+        most = MAX(most, total[k]);
+    return weight == PSC_VALLEY_SIZE ? bytes : weight == PSC_VALLEY_LIFE ? life : weight == PSC_VALLEY_AREA ? bytes * life : most;
+}
+
+struct plain_valleys {
+    const struct psc_offsets_problem *p;
+    struct psc_sections sections;
+    uint64_t *total, *left;
+    uint64_t *key; /* UINT64_MAX: laid */
+    uint64_t level;
+};
+
+/* Of all sections. */
+static uint32_t naive_section(const struct plain_valleys *v, bool full)
+{
+    uint32_t best = PSC_NONE, best_count = 0;
+    for (uint32_t k = 0; k < v->sections.section_n; k++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < v->p->box_n; i++)
+            count += v->key[i] == v->level && v->sections.from[i] <= k && k < v->sections.to[i];
+        if (!count)
+            continue;
+        bool fewer = best != PSC_NONE && count < best_count, same = best != PSC_NONE && count == best_count;
+        bool more = best != PSC_NONE && v->left[k] > v->left[best], equal = best != PSC_NONE && v->left[k] == v->left[best];
+        if (best == PSC_NONE || (full ? more || (equal && fewer) : fewer || (same && more))) {
+            best = k;
+            best_count = count;
+        }
+    }
+    return best;
+}
+
+static uint64_t naive_valleys(struct plain_valleys *v, struct psc_valley_setting setting, uint64_t *offset)
+{
+    const struct psc_offsets_problem *p = v->p;
+    uint64_t height = 0;
+    for (;;) {
+        uint32_t section, best = PSC_NONE;
+        v->level = UINT64_MAX;
+        for (uint32_t i = 0; i < p->box_n; i++)
+            v->level = MIN(v->level, v->key[i]);
+        if (v->level == UINT64_MAX)
+            return height;
+        section = naive_section(v, setting.full);
+        for (uint32_t k = 0; k < p->box_n; k++) {
+            uint32_t i = p->by_begin[k];
+            if (v->key[i] == v->level && v->sections.from[i] <= section && section < v->sections.to[i] &&
+                (best == PSC_NONE || weight_of(p, &v->sections, v->total, i, setting.weight) >
+                                         weight_of(p, &v->sections, v->total, best, setting.weight)))
+                best = i;
+        }
+        uint64_t bytes = psc_box_room(p->align, p->boxes[best].bytes);
+        offset[best] = v->level;
+        height = MAX(height, v->level + bytes);
+        v->key[best] = UINT64_MAX;
+        for (uint32_t k = v->sections.from[best]; k < v->sections.to[best]; k++)
+            v->left[k] -= bytes;
+        for (uint32_t i = 0; i < p->box_n; i++)
+            if (v->key[i] != UINT64_MAX && p->boxes[i].begin < p->boxes[best].end && p->boxes[best].begin < p->boxes[i].end)
+                v->key[i] = MAX(v->key[i], v->level + bytes);
+    }
+}
+
+static struct plain_valleys begin_plainly(const struct psc_offsets_problem *p, struct psc_arena *arena, uint64_t *offset)
+{
+    struct plain_valleys v = {.p = p};
+    g_assert_true(psc_sections_build(&v.sections, p, arena));
+    v.total = psc_arena_alloc0(arena, v.sections.section_n, sizeof *v.total);
+    v.left = psc_arena_alloc0(arena, v.sections.section_n, sizeof *v.left);
+    v.key = psc_arena_alloc0(arena, p->box_n, sizeof *v.key);
+    for (uint32_t i = 0; i < p->box_n; i++) {
+        offset[i] = 0;
+        v.key[i] = p->boxes[i].bytes ? 0 : UINT64_MAX;
+        for (uint32_t k = v.sections.from[i]; k < v.sections.to[i]; k++)
+            v.total[k] = v.left[k] += psc_box_room(p->align, p->boxes[i].bytes);
+    }
+    return v;
+}
+
+static void test_valleys(void)
+{
+    uint64_t seed = test_seed(), expected[90], offset[90];
+    uint32_t turn[90];
+    unsigned above = 0;
+    for (unsigned round = 0; round < 320; round++) {
+        struct psc_arena arena = {0};
+        struct boxes_shape shape = {.n = 10 + round % 9 * 10, .steps = 40, .life_max = round % 3 ? 20 : 4, .unit = round % 2 ? 64 : 1,
+                                    .bytes_max = round % 4 ? 4096 : 256, .align = round % 2 * 64, .zeros = round % 5 == 0};
+        struct psc_offsets_problem p = boxes_random(&arena, seed + round, &shape);
+        struct psc_valley_setting setting = {(uint8_t)(round / 2 % PSC_VALLEY_WEIGHT_N), round % 2};
+        struct psc_beside beside;
+        uint64_t looks = UINT64_MAX, few = 1;
+        p.align = MAX(p.align, 1);
+        g_test_message("seed %" G_GUINT64_FORMAT " + %u", seed, round);
+        g_assert_true(psc_offsets_sort(&p, &arena) && psc_beside_build(&beside, &p, &arena) && psc_beside_list(&beside, &arena));
+        struct plain_valleys plain = begin_plainly(&p, &arena, expected);
+        uint64_t height = naive_valleys(&plain, setting, expected);
+        struct psc_valleys *valleys = psc_valleys_new(&beside, &arena);
+        g_assert_nonnull(valleys);
+        g_assert_false(psc_valleys_fill(valleys, &setting, height, &looks, offset, turn));
+        g_assert_false(psc_valleys_fill(valleys, &setting, UINT64_MAX, &few, offset, turn));
+        g_assert_true(psc_valleys_fill(valleys, &setting, height + 1, &looks, offset, turn));
+        g_assert_cmpmem(offset, p.box_n * sizeof *offset, expected, p.box_n * sizeof *expected);
+        boxes_assert_apart(&p, offset);
+        above += height > boxes_bound(&p, 0);
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(above, >, 50);
+}
+
+/* More may begin at one level than are looked at together. */
+static void test_many_valleys(void)
+{
+    enum { N = 3000 };
+    struct psc_arena arena = {0};
+    struct boxes_shape shape = {.n = N, .steps = 700, .life_max = 3, .bytes_max = 4096, .unit = 512};
+    struct psc_offsets_problem p = boxes_random(&arena, test_seed(), &shape);
+    struct psc_offsets packed = {.offset = psc_arena_alloc(&arena, N, sizeof *packed.offset),
+                                 .turn = psc_arena_alloc(&arena, N, sizeof *packed.turn)};
+    struct psc_beside beside;
+    uint64_t looks = UINT64_MAX;
+    p.align = 1;
+    g_assert_true(psc_offsets_sort(&p, &arena) && psc_beside_build(&beside, &p, &arena) && psc_beside_list(&beside, &arena));
+    struct psc_valleys *valleys = psc_valleys_new(&beside, &arena);
+    for (unsigned k = 0; k < 2 * PSC_VALLEY_WEIGHT_N; k++) {
+        struct psc_valley_setting setting = {(uint8_t)(k / 2), k % 2};
+        bool *taken = g_new0(bool, N);
+        g_assert_true(psc_valleys_fill(valleys, &setting, UINT64_MAX, &looks, packed.offset, packed.turn));
+        boxes_assert_apart(&p, packed.offset);
+        for (uint32_t i = 0; i < N; i++) {
+            g_assert_cmpuint(packed.turn[i], <, N);
+            g_assert_false(taken[packed.turn[i]]);
+            taken[packed.turn[i]] = true;
+        }
+        g_free(taken);
+    }
+    psc_arena_release(&arena);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/plan/offsets/one-by-one/as-when-gathered-and-sorted", test_place);
     g_test_add_func("/core/plan/offsets/fitting-ends/beside-who-ends-nearest", test_inside);
     g_test_add_func("/core/plan/offsets/fitting-ends/as-written-down-plainly", test_inside_random);
+    g_test_add_func("/core/plan/offsets/valleys/as-written-down-plainly", test_valleys);
+    g_test_add_func("/core/plan/offsets/valleys/many-at-one-level", test_many_valleys);
     return g_test_run();
 }

@@ -21,12 +21,14 @@ static void count_pairs(struct psc_beside *b)
     }
 }
 
-/* Fills `earlier`: the live boxes stand in an array, from which the ended ones are taken out. */
-static bool list_earlier(struct psc_beside *b, struct psc_arena *arena)
+/* The live boxes stand in an array, from which the ended ones are taken out. */
+bool psc_beside_list(struct psc_beside *b, struct psc_arena *arena)
 {
     const struct psc_offsets_problem *p = b->p;
     struct psc_arena_mark mark;
     uint32_t *live, *at, live_n = 0, e = 0;
+    if (b->earlier)
+        return true;
     b->earlier = psc_arena_alloc(arena, (size_t)b->pair_n, sizeof *b->earlier);
     b->earlier_at = psc_arena_alloc(arena, (size_t)p->box_n + 1, sizeof *b->earlier_at);
     mark = psc_arena_mark(arena);
@@ -72,7 +74,7 @@ bool psc_beside_build(struct psc_beside *b, const struct psc_offsets_problem *p,
         b->place_of[p->by_begin[k]] = k;
     count_pairs(b);
     b->way = choose_way(p->box_n, b->pair_n);
-    return b->way != PSC_BESIDE_LISTED || list_earlier(b, arena);
+    return b->way != PSC_BESIDE_LISTED || psc_beside_list(b, arena);
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------------------------ */

@@ -28,12 +28,13 @@ struct psc_beside {
     const struct psc_offsets_problem *p;
     uint32_t *place_of;   /* [box_n]: box -> place in by_begin */
     uint32_t *until;      /* [box_n], by place: end of the run of later ones */
-    uint32_t *earlier_at; /* [box_n + 1], by place; of LISTED, as `earlier` */
+    uint32_t *earlier_at; /* [box_n + 1], by place; NULL as `earlier`: not listed */
     uint32_t *earlier;    /* places */
     uint64_t pair_n;
     enum psc_beside_way way;
 };
 bool psc_beside_build(struct psc_beside *beside, const struct psc_offsets_problem *p, struct psc_arena *arena);
+bool psc_beside_list(struct psc_beside *beside, struct psc_arena *arena); /* makes the lists, if they are not there */
 
 /* Places all boxes; order has every box once. Gives up as soon as a box that is not fixed ends at `below` or above: then
  * *ret_below is false, and offset and turn are of no use. PSC_ERR_NOMEM. */
