@@ -1,7 +1,17 @@
 #include "app/cli/render-inside.h"
 
+#include "app/cli/progress.h"
 #include "core/debug/inside.h"
 #include "ui/draw/inside-page.h"
+
+static bool told_cb(void *ctx, unsigned done, unsigned all)
+{
+    (void)ctx;
+    if (!done)
+        cli_progress("planning by every generation");
+    cli_progress_count(done, all, "generations");
+    return true;
+}
 
 static enum psc_status draw(const struct cli_options *options, const struct psc_inside *inside, struct psc_arena *arena,
                             const struct psc_render_words *words, enum psc_render_format format, struct psc_error *reterr)
@@ -33,7 +43,8 @@ enum psc_status cli_render_inside(const struct cli_options *options, const struc
         status = psc_fail(reterr, PSC_ERR_USAGE, "there is nothing to look into: this phase is neither planned here, nor an expression that "
                           "candela plans, nor a story of arenas%s", a->predicted ? " (a planner's name plans it here)" : "");
     if (!status && inside->rivals_wait)
-        status = psc_inside_compare(&arena, inside, NULL, NULL, &inside->rivals, reterr);
+        status = psc_inside_compare(&arena, inside, told_cb, NULL, &inside->rivals, reterr);
+    cli_progress("drawing %s", options->out);
     if (!status)
         status = draw(options, inside, &arena, words, format, reterr);
     psc_arena_release(&arena);
