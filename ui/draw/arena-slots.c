@@ -9,7 +9,9 @@
 
 #define EDGE PSC_PAGE_EDGE
 #define CELL_W 104.0f
-#define CELL_H 40.0f
+#define CELL_H 48.0f
+#define HEAD_H 16.0f  /* number and state; below it the block with its name, and its size */
+#define SIZE_H 16.0f
 #define GAP    6.0f
 #define CELL_ROWS 3u
 #define OWNERS 8u
@@ -46,7 +48,8 @@ static void put_fill(struct psc_arena_page *g, const struct psc_arena_slot_look 
     float part = s->capacity ? (float)((double)s->bytes / (double)s->capacity) : 1, split = floorf(a.x0 + (a.x1 - a.x0) * fminf(part, 1));
     if (used) {
         psc_put_fill(&g->p->base, a.x0, a.y0, split, a.y1, s->state == PSC_SLOT_LEASED ? PSC_COL_STAGE_FILL : PSC_COL_ACT_FILL);
-        psc_put_pattern(&g->p->base, split, a.y0, a.x1, a.y1, PSC_COL_PADDING, PSC_DOTS, PSC_COL_ACT_EDGE);
+        psc_put_pattern(&g->p->base, split, a.y0, a.x1, a.y1 - SIZE_H, PSC_COL_PADDING, PSC_DOTS, PSC_COL_ACT_EDGE);
+        psc_put_fill(&g->p->base, split, a.y1 - SIZE_H, a.x1, a.y1, PSC_COL_PADDING); /* no dots behind the words */
     }
 }
 
@@ -57,7 +60,7 @@ static void put_cell(struct psc_arena_page *g, uint32_t home, uint32_t slot, str
     bool used = s->state == PSC_SLOT_LIVE || s->state == PSC_SLOT_LEASED, lent = s->state == PSC_SLOT_LEASED;
     const char *name = psc_arena_view_name(g->v, s);
     char text[80], words[96];
-    put_fill(g, s, (struct psc_area){a.x0, a.y0 + 15, a.x1, a.y1});
+    put_fill(g, s, (struct psc_area){a.x0, a.y0 + HEAD_H, a.x1, a.y1});
     psc_panel_frame(g->p, a, h->touched[slot] || lent ? 2 : 1,
                     h->touched[slot] ? PSC_COL_SELECT : lent ? PSC_COL_STAGE_EDGE : used ? PSC_COL_ACT_EDGE : PSC_COL_DIM,
                     used ? PSC_UNBROKEN : PSC_DASH_IDLE);
@@ -66,9 +69,9 @@ static void put_cell(struct psc_arena_page *g, uint32_t home, uint32_t slot, str
     snprintf(text, sizeof text, lent && s->holders > 1 ? "%s \xc3\x97%u" : "%s", state_word(s), s->holders);
     psc_panel_line(g->p, used ? PSC_FONT_AXIS_BOLD : PSC_FONT_AXIS, PSC_RIGHT, used ? PSC_COL_INK : PSC_COL_DIM, text, a.x0 + 30, a.x1 - 5, a.y0 + 8);
     if (used)
-        psc_panel_line(g->p, PSC_FONT_BAR_BOLD, PSC_LEFT, lent ? PSC_COL_INK : PSC_COL_ACT_TEXT, name, a.x0 + 5, a.x1 - 5, a.y0 + 20);
+        psc_panel_line(g->p, PSC_FONT_BAR_BOLD, PSC_LEFT, lent ? PSC_COL_INK : PSC_COL_ACT_TEXT, name, a.x0 + 5, a.x1 - 5, a.y0 + HEAD_H + 8);
     say_size(s, text, sizeof text);
-    psc_panel_line(g->p, PSC_FONT_SMALL, PSC_LEFT, !used ? PSC_COL_DIM : lent ? PSC_COL_INK : PSC_COL_ACT_TEXT, text, a.x0 + 5, a.x1 - 5, a.y1 - 7);
+    psc_panel_line(g->p, PSC_FONT_SMALL, PSC_LEFT, !used ? PSC_COL_DIM : lent ? PSC_COL_INK : PSC_COL_ACT_TEXT, text, a.x0 + 5, a.x1 - 5, a.y1 - 9);
     psc_panel_tip(g->p, a, PSC_NO_POSITION, "Slot %u of %s%s%s: %s. %s%s", slot, h->look->name, used ? ", " : *name ? ", last " : "",
                   used || *name ? name : "", psc_arena_slot_words(s, words, sizeof words), text,
                   used && s->bytes < s->capacity ? "; the rest is slack: in the block, but not asked for" : "");
