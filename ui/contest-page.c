@@ -13,7 +13,7 @@ struct _PscContestPage {
     PscWorkspace *ws;
     PscContest *contest; /* of ws */
     GtkWidget *about, *phase, *words, *maps, *table, *side, *card, *use, *diff, *tool_words;
-    guint map_n, serial;
+    guint map_n, serial, shown; /* shown: whose map was brought into sight last */
     gboolean wanted, syncing, fresh;
 };
 
@@ -130,14 +130,31 @@ static void fill_maps(PscContestPage *self)
     }
 }
 
+/* The list goes along with its selection by itself, the maps do not. */
+static void reveal(PscContestPage *self, GtkWidget *map)
+{
+    GtkWidget *viewport = gtk_widget_get_parent(self->maps);
+    GtkAdjustment *down = gtk_scrollable_get_vadjustment(GTK_SCROLLABLE(viewport));
+    double x, y;
+    if (gtk_widget_translate_coordinates(map, viewport, 0, 0, &x, &y)) {
+        y += gtk_adjustment_get_value(down);
+        gtk_adjustment_clamp_page(down, y, y + gtk_widget_get_height(map));
+    }
+}
+
 static void show_picked(PscContestPage *self)
 {
     guint picked = psc_contest_picked(self->contest);
     self->syncing = TRUE;
-    if (picked >= self->map_n)
+    if (picked >= self->map_n) {
         gtk_flow_box_unselect_all(GTK_FLOW_BOX(self->maps));
-    else
-        gtk_flow_box_select_child(GTK_FLOW_BOX(self->maps), gtk_flow_box_get_child_at_index(GTK_FLOW_BOX(self->maps), (int)picked));
+    } else {
+        GtkFlowBoxChild *map = gtk_flow_box_get_child_at_index(GTK_FLOW_BOX(self->maps), (int)picked);
+        gtk_flow_box_select_child(GTK_FLOW_BOX(self->maps), map);
+        if (picked != self->shown)
+            reveal(self, GTK_WIDGET(map));
+    }
+    self->shown = picked;
     self->syncing = FALSE;
 }
 
@@ -289,7 +306,7 @@ void psc_contest_page_set_narrow(PscContestPage *self, gboolean narrow)
     gtk_flow_box_set_max_children_per_line(GTK_FLOW_BOX(self->maps), narrow ? 3 : 4);
     gtk_widget_set_visible(self->tool_words, !narrow);
     gtk_widget_set_visible(self->about, !narrow);
-    gtk_widget_set_size_request(self->side, narrow ? 230 : 320, -1);
+    gtk_widget_set_size_request(self->side, narrow ? 280 : 320, -1);
     gtk_widget_set_size_request(self->table, -1, narrow ? 130 : 226);
 }
 
@@ -377,7 +394,8 @@ static GtkWidget *side_new(PscContestPage *self)
     gtk_widget_add_css_class(self->side, "inspector");
     self->card = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
     gtk_widget_add_css_class(self->card, "inspector-box");
-    gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+    /* not "never": the pane would be as wide as the words about the picked one, and jump from one to the next */
+    gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scroller), GTK_POLICY_EXTERNAL, GTK_POLICY_AUTOMATIC);
     gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scroller), self->card);
     gtk_widget_set_vexpand(scroller, TRUE);
     psc_ui_name(scroller, "What the picked planner changes");
