@@ -62,9 +62,19 @@ static void put_after(GtkWidget *box, GtkWidget **last, GtkWidget *child)
 
 /* ---- labels -------------------------------------------------------------------------------------- */
 
+/* A line never ends between a number and its "%". */
+static char *held_together(const char *text)
+{
+    char **parts = g_strsplit(text, " %", -1), *whole = g_strjoinv("\xc2\xa0%", parts);
+    g_strfreev(parts);
+    return whole;
+}
+
 static void set_label(GtkWidget *label, const char *text)
 {
-    gtk_label_set_text(GTK_LABEL(label), text); /* nothing happens when it is the same */
+    char *held = text && strstr(text, " %") ? held_together(text) : NULL;
+    gtk_label_set_text(GTK_LABEL(label), held ? held : text); /* nothing happens when it is the same */
+    g_free(held);
     /* else its least width is found by shaping a line for each letter */
     gtk_label_set_width_chars(GTK_LABEL(label), text && strlen(text) > 2 * NARROWEST ? NARROWEST : -1);
 }

@@ -173,7 +173,7 @@ class Window:
         raise Failed(f'Tab does not reach {name!r}')
 
     def labels(self):
-        return [n.name for n in self.all_shown() if n.getRoleName() == 'label']
+        return [n.name.replace('\u00a0', ' ') for n in self.all_shown() if n.getRoleName() == 'label']
 
     def says(self, text):
         """Waits until a label that is shown contains the text, and returns it whole."""
