@@ -136,6 +136,16 @@ def what_is_baked_is_one_step_with_a_plan_of_its_own():
     equal(run('check', '--expr', text).status, 0)
     answer = run('check', '--expr', 'x = slot(4); f = a - (x + 0); baked(f, b) + 1', '--fault', 'b1', '--json')
     equal([f['kind'] for f in answer.json['findings']], ['K9'])
+    # a slice that is packed already is only referenced: it begins later in its buffer
+    for given in ('as_contiguous(slice(a, 1, 3))', 'view(as_contiguous(slice([[1, 2], [3, 4]], 1, 2)), 2)'):
+        for body, right in (('x + 1', [1, 1]), ('view(x, 2, 1)', [0, 0]), ('noop(x) * x', None)):
+            text = f'g = {given}; x = slot(2); f = {body}; baked(f, g)'
+            first = run('run', '--expr', f'g = {given}; g + 0', '--json').json['values']
+            want = [v * v for v in first] if right is None else [v + r for v, r in zip(first, right)]
+            equal(good('run', '--expr', text, '--json').json['values'], want, text)
+            equal(good('check', '--expr', text, '--json').json['findings'], [], text)
+    answer = run('plan', '--expr', 'x = slot(2); f = x + 1\nbaked(f, slice(a, 1, 3))')
+    check('lies otherwise; as_contiguous packs it' in answer.err, answer.err)
     answer = run('plan', '--expr', 'x = slot(2); f = x + 1\nbaked(f, [1, 2, 3])')
     equal(answer.status, 2)
     check('expression:2:1: baked: ' in answer.err and 'is for slot x, [2]: it is [3]' in answer.err, answer.err)

@@ -70,6 +70,14 @@ const struct psc_strides *psc_skeleton_result(const struct psc_skeleton *s)
     return &s->result;
 }
 
+/* Where in its buffer it begins is the handle's own affair: as_contiguous leaves a slice that is packed where it is. */
+static bool is_for(const struct psc_strides *slot, const struct psc_strides *given)
+{
+    struct psc_strides from_start = *given;
+    from_start.offset = slot->offset;
+    return psc_layout_equal(slot, &from_start);
+}
+
 enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
                                  struct psc_handle *ret, struct psc_error *reterr)
 {
@@ -81,7 +89,7 @@ enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_
         return psc_fail(reterr, PSC_ERR_USAGE, "the skeleton has %u slots, %u inputs were given", plan->external_n, n);
     for (uint32_t k = 0; looks && k < n; k++) {
         const struct psc_lazy_node *slot = &s->l->nodes[plan->externals[k]];
-        if (!psc_layout_equal(&slot->layout, &inputs[k].layout))
+        if (!is_for(&slot->layout, &inputs[k].layout))
             return psc_fail(reterr, PSC_ERR_USAGE, "input %u: slot %s is %s, what was given is %s or lies otherwise", k,
                             slot->name, psc_layout_text(&slot->layout, want, sizeof want),
                             psc_layout_text(&inputs[k].layout, got, sizeof got));

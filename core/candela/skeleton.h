@@ -21,7 +21,8 @@ const struct psc_candela_plan *psc_skeleton_plan(const struct psc_skeleton *s);
 const struct psc_lazy *psc_skeleton_source(const struct psc_skeleton *s, uint32_t *ret_root);
 /* Layout of the result. */
 const struct psc_strides *psc_skeleton_result(const struct psc_skeleton *s);
-/* PSC_ERR_USAGE: another number of inputs than slots, or an input whose layout is not its slot's. */
+/* PSC_ERR_USAGE: another number of inputs than slots, or an input whose layout is not its slot's, be it that it begins later
+ * in its buffer. */
 enum psc_status psc_skeleton_run(const struct psc_skeleton *s, const struct psc_handle *inputs, uint32_t n, uint32_t depth,
                                  struct psc_handle *ret, struct psc_error *reterr) PSC_MUST_CHECK;
 /* The expression `body`, planned by itself, as one node of l over n tensors: bound to its slots in the order in which these were written
