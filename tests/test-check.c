@@ -255,6 +255,21 @@ static void test_partly_over_operand(void)
     assert_scene(&s, at, PSC_EXEC_SERIAL, false, "K7 t s s [8,16)");
 }
 
+/* y has no bytes and lies inside o */
+static void test_nothing_over_operand(void)
+{
+    struct scene s;
+    const struct lies at[] = {{0, 0}, {1, 8}, {1, 0}};
+    struct psc_params along = {.dim = 1};
+
+    scene_begin(&s);
+    psc_node x = psc_builder_input(s.nodes, "x", PSC_F32, 4, 2);
+    psc_node y = psc_builder_input(s.nodes, "y", PSC_F32, 4, 0);
+    psc_builder_output(s.nodes, psc_builder_op(s.nodes, "o", PSC_OP_CONCAT, (psc_node[]){x, y}, 2, &along));
+    scene_graph(&s);
+    assert_scene(&s, at, PSC_EXEC_SERIAL, false, "");
+}
+
 static void test_past_the_end(void)
 {
     struct scene s;
@@ -519,6 +534,7 @@ int main(int argc, char **argv)
     g_test_add_func("/core/check/early-free-is-k1", test_early_free);
     g_test_add_func("/core/check/in-place-over-an-input-another-reads-is-k5", test_in_place_over_input);
     g_test_add_func("/core/check/an-op-partly-over-its-operand-is-k7", test_partly_over_operand);
+    g_test_add_func("/core/check/no-bytes-lie-over-no-operand", test_nothing_over_operand);
     g_test_add_func("/core/check/a-write-past-the-end-is-k7", test_past_the_end);
     g_test_add_func("/core/check/levels/two-writers-of-one-level-race", test_levels);
     g_test_add_func("/core/check/levels/a-reader-and-a-writer-race", test_level_reads);

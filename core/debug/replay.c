@@ -330,7 +330,10 @@ static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32
     for (uint32_t i = turn; i < event; i++) {
         const struct psc_event *e = &events[i];
         if ((e->kind != PSC_EV_READ && e->kind != PSC_EV_ROWS_READ) || e->node != w->node || e->value == PSC_NONE ||
-            e->buffer != w->buffer || e->lo >= w->hi || w->lo >= e->hi)
+            e->buffer != w->buffer)
+            continue;
+        uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
+        if (lo >= hi)
             continue;
         uint32_t root = psc_replay_root(r->story, e->value);
         if (root == w->value || may_overwrite(r, e, w))
@@ -339,7 +342,6 @@ static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32
             return PSC_OK;
         struct psc_suspect facts = {.finding = {.overlap_only = true}};
         facts.partial = e->lo != w->lo || e->hi != w->hi;
-        uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
         enum psc_status status = psc_replay_report(r, root, event, i, lo, hi, facts, reterr);
         if (status)
             return status;
