@@ -290,11 +290,157 @@ static void test_lies(void)
     g_assert_cmpuint(bad, >, 5);
 }
 
+/* ---- stories of few bytes -------------------------------------------------------------------------------------------- */
+
+enum { VALUES = 14, VIEWS = 4, EVENTS = 900 };
+
+/* Reads and writes of a few values at a few places: the same bytes again, beside them, inside them, over their ends, none. */
+struct scribe {
+    uint64_t seed;
+    const struct psc_graph *g;
+    struct psc_value values[VALUES]; /* the last VIEWS are views */
+    struct psc_buffer buffers[3];
+    struct psc_event events[EVENTS], last[VALUES];
+    uint32_t versions[VALUES], event_n;
+};
+
+static struct psc_event *add(struct scribe *s, enum psc_event_kind kind, int32_t position, uint32_t value)
+{
+    struct psc_event *e = &s->events[s->event_n++];
+    *e = psc_event_blank(kind, position);
+    e->node = position < 0 ? PSC_NONE : (psc_node)position;
+    e->value = value;
+    return e;
+}
+
+static uint32_t root_of(const struct scribe *s, uint32_t value)
+{
+    return s->values[value].is_view ? s->values[value].of : value;
+}
+
+/* As a graph would have it, but one in twenty goes wrong. */
+static const struct psc_event *read_some(struct scribe *s, int32_t position, uint16_t operand)
+{
+    uint32_t value = pick(&s->seed, VALUES);
+    const struct psc_event *w = &s->last[root_of(s, value)];
+    const struct psc_value *v = &s->values[value];
+    struct psc_event *e = add(s, PSC_EV_READ, position, value);
+    e->operand = operand;
+    e->version = w->version;
+    e->buffer = w->buffer;
+    e->lo = w->lo + (v->is_view ? v->offset : 0);
+    e->hi = v->is_view ? e->lo + v->bytes : w->hi;
+    switch (pick(&s->seed, 60)) {
+    case 0: e->version++; break;
+    case 1: e->lo += e->lo < e->hi; break;
+    case 2: e->hi = e->lo; break;
+    default: break;
+    }
+    return e;
+}
+
+static void choose_place(struct scribe *s, struct psc_event *e, const struct psc_event *operand)
+{
+    const struct psc_event *other = &s->last[pick(&s->seed, VALUES - VIEWS)];
+    uint64_t bytes = pick(&s->seed, 9);
+
+    e->buffer = other->buffer;
+    switch (pick(&s->seed, 7)) {
+    case 0: e->lo = other->lo, e->hi = other->hi; break;
+    case 1: e->lo = other->hi, e->hi = e->lo + bytes; break;
+    case 2: e->lo = other->lo - MIN(other->lo, bytes), e->hi = other->lo; break;
+    case 3: e->lo = other->lo + (other->hi - other->lo) / 3, e->hi = MAX(e->lo, other->hi - (other->hi > other->lo)); break;
+    case 4: e->lo = other->lo + bytes / 2, e->hi = e->lo + bytes; break;
+    case 5: e->lo = pick(&s->seed, 40), e->hi = e->lo + bytes, e->buffer = pick(&s->seed, G_N_ELEMENTS(s->buffers)); break;
+    default:
+        e->lo = operand ? operand->lo : 0, e->hi = operand ? operand->hi : 40;
+        e->buffer = operand ? operand->buffer : e->buffer;
+    }
+    if (e->lo > 80)
+        e->hi -= e->lo - 10, e->lo = 10;
+}
+
+static void write_some(struct scribe *s, enum psc_event_kind kind, int32_t position, uint32_t value, const struct psc_event *operand)
+{
+    struct psc_event *e = add(s, kind, position, value);
+    if (kind == PSC_EV_FILL)
+        e->buffer = value % 3, e->lo = 4 * value, e->hi = e->lo + 5;
+    else
+        choose_place(s, e, operand);
+    e->version = s->versions[value]++;
+    s->last[value] = *e;
+}
+
+/* One in fifty nodes reads more than what the checker takes at a time. */
+static void act(struct scribe *s, int32_t position)
+{
+    const struct psc_event *operand = NULL;
+    uint32_t reads = pick(&s->seed, 50) ? pick(&s->seed, 4) : 100 + pick(&s->seed, 80);
+    for (uint32_t k = 0; k < reads; k++) {
+        const struct psc_event *e = read_some(s, position, (uint16_t)k);
+        operand = operand && pick(&s->seed, 2) ? operand : e;
+    }
+    for (uint32_t writes = pick(&s->seed, 9) ? 1 : pick(&s->seed, 4); writes; writes--)
+        write_some(s, PSC_EV_WRITE, position, pick(&s->seed, VALUES - VIEWS), operand);
+    if (pick(&s->seed, 2))
+        add(s, PSC_EV_RELEASE, position, pick(&s->seed, VALUES));
+}
+
+static bool tell(struct psc_arena *arena, const struct psc_graph *g, uint64_t seed)
+{
+    static const char *const backends[] = {"cpu"};
+    static const struct psc_lane lanes[] = {{"cpu", 0}};
+    struct scribe *s = g_new0(struct scribe, 1);
+    int32_t position = 0;
+
+    s->seed = seed;
+    s->g = g;
+    for (uint32_t i = 0; i < VALUES; i++) {
+        s->values[i] = (struct psc_value){.node = i, .layer = -1, .of = PSC_NONE, .bytes = 5};
+        if (i >= VALUES - VIEWS) {
+            s->values[i].is_view = true;
+            s->values[i].of = i % 3;
+            s->values[i].offset = i % 4;
+            s->values[i].bytes = 2;
+        }
+    }
+    for (uint32_t b = 0; b < G_N_ELEMENTS(s->buffers); b++)
+        s->buffers[b] = (struct psc_buffer){.id = b, .name = "b", .bytes = b ? 60 : UINT64_MAX};
+    for (uint32_t i = 0; i < VALUES - VIEWS; i++)
+        write_some(s, PSC_EV_FILL, -1, i, NULL);
+    for (; s->event_n + 200 < EVENTS && position < (int32_t)g->n; position++)
+        act(s, position);
+    struct psc_story story = {.values = s->values, .buffers = s->buffers, .events = s->events, .lanes = lanes, .backends = backends,
+                              .value_n = VALUES, .buffer_n = G_N_ELEMENTS(s->buffers), .event_n = s->event_n, .lane_n = 1,
+                              .backend_n = 1, .position_n = (uint32_t)position};
+    bool found = agree(arena, g, &story);
+    g_free(s);
+    return found;
+}
+
+static void test_few_bytes(void)
+{
+    struct random_graph_options shape = random_graph_plain;
+    guint64 seed = test_seed();
+    unsigned found = 0;
+
+    shape.nodes = 120;
+    for (unsigned i = 0; i < 400; i++) {
+        struct psc_arena arena = {0};
+        const struct psc_graph *g = random_graph(&arena, seed + i, &shape);
+        g_test_message("seed %" G_GUINT64_FORMAT " + %u", seed, i);
+        found += tell(&arena, g, seed + 900000 + i);
+        psc_arena_release(&arena);
+    }
+    g_assert_cmpuint(found, >, 300);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/check/random/plans-with-and-without-faults", test_plans);
     g_test_add_func("/core/check/random/a-thousand-mutants-of-good-plans", test_mutants);
     g_test_add_func("/core/check/random/a-plan-that-lies-about-its-lives", test_lies);
+    g_test_add_func("/core/check/random/stories-of-few-bytes", test_few_bytes);
     return g_test_run();
 }

@@ -138,7 +138,7 @@ static bool write_event(struct build *b, uint32_t event)
         }
         b->of_write[event] = i;
     }
-    return psc_shadow_apply(&b->shadow, event);
+    return psc_shadow_apply(&b->shadow, e, event) && psc_shadow_settle(&b->shadow, e->buffer);
 }
 
 /* The tenancy that a read of this value and place looks at. */

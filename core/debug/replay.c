@@ -4,120 +4,6 @@
 
 #include <string.h>
 
-/* ---- suspects -------------------------------------------------------------------------------------- */
-
-static psc_node node_of_value(const struct psc_story *story, uint32_t value)
-{
-    const struct psc_value *v = &story->values[value];
-
-    return v->node == PSC_NONE && v->of != PSC_NONE ? story->values[v->of].node : v->node;
-}
-
-/* Who wrote: the node that ran, else the node that the value belongs to (fills, copies). */
-static psc_node writer_of(const struct psc_story *story, const struct psc_event *e)
-{
-    bool host = e->kind == PSC_EV_FILL || e->kind == PSC_EV_ENQUEUE || e->kind == PSC_EV_COPY;
-
-    if (e->node != PSC_NONE && !host)
-        return e->node;
-    return e->value == PSC_NONE ? e->node : node_of_value(story, e->value);
-}
-
-static enum psc_reader reader_kind(const struct psc_story *story, const struct psc_event *e)
-{
-    if (e->kind == PSC_EV_EXPORT)
-        return PSC_READER_EXPORT;
-    if (e->kind == PSC_EV_HOST_READ)
-        return PSC_READER_HOST;
-    if (e->node != PSC_NONE || e->kind == PSC_EV_ENQUEUE || e->kind == PSC_EV_COPY || e->kind == PSC_EV_WAIT)
-        return PSC_READER_NODE;
-    return e->position >= (int32_t)story->position_n ? PSC_READER_RERUN : PSC_READER_HOST;
-}
-
-/* A copy is read for the node that first needs it: the one at the event's position when it names none. */
-static psc_node reader_of(const struct psc_story *story, const struct psc_event *e)
-{
-    if (e->node != PSC_NONE || (e->kind != PSC_EV_ENQUEUE && e->kind != PSC_EV_COPY && e->kind != PSC_EV_WAIT))
-        return e->node;
-    return psc_story_node_at(story, e->position);
-}
-
-/* Commands of queues are no nodes: each pair of accesses is a case of its own. */
-static bool same_case(const struct psc_story *story, const struct psc_finding *a, const struct psc_finding *b)
-{
-    if (story->executor == PSC_EXEC_QUEUES && (a->write_event != b->write_event || a->read_event != b->read_event))
-        return false;
-    return a->victim_value == b->victim_value && a->writer_value == b->writer_value && a->writer == b->writer &&
-           a->reader == b->reader && a->reader_kind == b->reader_kind;
-}
-
-static void describe(const struct psc_replay *r, uint32_t victim, uint32_t write, uint32_t read, struct psc_suspect *s)
-{
-    const struct psc_story *story = r->story;
-    struct psc_finding *f = &s->finding;
-    const struct psc_event *w = write == PSC_NONE ? NULL : &story->events[write];
-    const struct psc_event *e = read == PSC_NONE ? NULL : &story->events[read];
-    const struct psc_event *at = w ? w : e;
-    uint32_t last = r->last_write[victim];
-
-    f->victim_value = victim;
-    f->victim = node_of_value(story, victim);
-    f->writer_value = w && !psc_shadow_vanishes(w->kind) ? w->value : PSC_NONE;
-    f->writer = w ? writer_of(story, w) : PSC_NONE;
-    f->reader_kind = e ? reader_kind(story, e) : PSC_READER_NODE;
-    f->reader = e ? reader_of(story, e) : PSC_NONE;
-    f->buffer = e && e->buffer != PSC_NONE && e->kind != PSC_EV_ENQUEUE ? e->buffer : at->buffer;
-    f->run = at->run;
-    f->phase = at->phase;
-    f->position = at->position;
-    f->read_position = e ? e->position : at->position;
-    f->write_event = write;
-    f->read_event = read;
-    s->victim_event = last;
-    f->victim_position = s->victim_event == PSC_NONE ? f->read_position : story->events[s->victim_event].position;
-    f->confidence = s->async ? PSC_POSSIBLE : PSC_PROVED;
-    s->through_view = e && e->value != PSC_NONE && story->values[e->value].is_view;
-}
-
-enum psc_status psc_replay_report(struct psc_replay *r, uint32_t victim, uint32_t write, uint32_t read, uint64_t lo,
-                                  uint64_t hi, struct psc_suspect s, struct psc_error *reterr)
-{
-    uint32_t at, last = PSC_NONE;
-
-    describe(r, victim, write, read, &s);
-    struct psc_finding *f = &s.finding;
-    uint64_t key = psc_hash_mix((uint64_t)f->victim_value << 32 | f->writer_value);
-    key = psc_hash_mix(key ^ ((uint64_t)f->reader << 32 | f->writer)) ^ (uint64_t)f->reader_kind;
-
-    for (at = psc_map_get(&r->seen, key, &at) ? at : PSC_NONE; at != PSC_NONE; at = r->suspects[at].next) {
-        struct psc_finding *old = &r->suspects[at].finding;
-        last = at;
-        if (!same_case(r->story, old, f))
-            continue;
-        if (old->buffer == f->buffer) {
-            old->lo = lo < old->lo ? lo : old->lo;
-            old->hi = hi > old->hi ? hi : old->hi;
-        }
-        return PSC_OK;
-    }
-    if (r->suspect_n >= PSC_FINDINGS_MAX) {
-        r->dropped_n++;
-        return PSC_OK;
-    }
-    f->lo = lo;
-    f->hi = hi;
-    s.serial = (uint32_t)r->suspect_n;
-    s.next = PSC_NONE;
-    if (!psc_grow(&r->suspects, r->suspect_n + 1, &r->suspect_cap, sizeof *r->suspects))
-        return psc_fail_nomem(reterr);
-    if (last == PSC_NONE && !psc_map_put(&r->seen, key, s.serial, &at))
-        return psc_fail_nomem(reterr);
-    if (last != PSC_NONE)
-        r->suspects[last].next = s.serial;
-    r->suspects[r->suspect_n++] = s;
-    return PSC_OK;
-}
-
 /* ---- reads ----------------------------------------------------------------------------------------- */
 
 /* Do the bytes that write w left hold what the read names, at its place? */
@@ -156,14 +42,17 @@ static bool one_level(const struct psc_story *story, const struct psc_event *a, 
            story->level[a->position] == story->level[b->position];
 }
 
-/* The usual case: a value read whole, from where its last write left it. */
-static bool untouched(const struct psc_replay *r, uint32_t w, uint32_t value, uint32_t buffer, uint64_t lo, uint64_t hi,
-                      uint32_t version)
+/* The usual case: a value read whole, from where its last write left it, in a buffer that was settled or that nobody has written
+ * to since. */
+static inline bool untouched(const struct psc_replay *r, uint32_t w, uint32_t value, uint32_t buffer, uint64_t lo, uint64_t hi,
+                             uint32_t version)
 {
     const struct psc_event *e = w == PSC_NONE ? NULL : &r->story->events[w];
 
     return e && e->value == value && e->buffer == buffer && e->lo == lo && e->hi == hi && e->version == version &&
-           psc_shadow_intact(&r->shadow, w) && !(r->pending && (r->pending[w] || r->carries[w] != PSC_NONE));
+           (psc_shadow_is_last(&r->shadow, buffer, w) ||
+            (psc_shadow_is_settled(&r->shadow, buffer) && psc_shadow_intact(&r->shadow, w))) &&
+           !(r->pending && (r->pending[w] || r->carries[w] != PSC_NONE));
 }
 
 /* Bytes [lo, hi) of what a copy takes are wrong; `into` is its write. */
@@ -203,6 +92,8 @@ static enum psc_status look(struct psc_replay *r, uint32_t read, uint32_t value,
     bool wrong = false;
 
     r->read_n++;
+    if (!psc_shadow_settle(&r->shadow, buffer))
+        return psc_fail_nomem(reterr);
     if (lo >= hi || untouched(r, r->last_write[value], value, buffer, lo, hi, version))
         return PSC_OK;
     uint32_t root = psc_replay_root(story, value), last = r->last_write[root];
@@ -312,6 +203,15 @@ static bool says_in_place(const struct psc_replay *r, const struct psc_event *re
     return false;
 }
 
+/* Does an op write over what it reads there? */
+static inline bool over_operand(const struct psc_event *e, const struct psc_event *w)
+{
+    uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
+
+    return e->buffer == w->buffer && lo < hi && (e->kind == PSC_EV_READ || e->kind == PSC_EV_ROWS_READ) &&
+           e->node == w->node && e->value != PSC_NONE;
+}
+
 static bool may_overwrite(const struct psc_replay *r, const struct psc_event *read, const struct psc_event *write)
 {
     bool exact = read->lo == write->lo && read->hi == write->hi;
@@ -322,26 +222,23 @@ static bool may_overwrite(const struct psc_replay *r, const struct psc_event *re
     return exact && read->operand < 32 && (op->may_overwrite >> read->operand & 1);
 }
 
-/* An op over its own operands: the reads of the same turn stand between `turn` and `event`. */
+/* An op over its own operands: the reads of its position stand between `turn` and `event`. */
 static enum psc_status look_operands(struct psc_replay *r, uint32_t turn, uint32_t event, struct psc_error *reterr)
 {
     const struct psc_event *events = r->story->events, *w = &events[event];
 
     for (uint32_t i = turn; i < event; i++) {
         const struct psc_event *e = &events[i];
-        if ((e->kind != PSC_EV_READ && e->kind != PSC_EV_ROWS_READ) || e->node != w->node || e->value == PSC_NONE ||
-            e->buffer != w->buffer)
-            continue;
-        uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
-        if (lo >= hi)
+        if (!over_operand(e, w) || may_overwrite(r, e, w))
             continue;
         uint32_t root = psc_replay_root(r->story, e->value);
-        if (root == w->value || may_overwrite(r, e, w))
+        if (root == w->value)
             continue;
         if (moves_nothing(r, turn, event))
             return PSC_OK;
         struct psc_suspect facts = {.finding = {.overlap_only = true}};
         facts.partial = e->lo != w->lo || e->hi != w->hi;
+        uint64_t lo = e->lo > w->lo ? e->lo : w->lo, hi = e->hi < w->hi ? e->hi : w->hi;
         enum psc_status status = psc_replay_report(r, root, event, i, lo, hi, facts, reterr);
         if (status)
             return status;
@@ -354,7 +251,7 @@ static enum psc_status write_bytes(struct psc_replay *r, uint32_t event, struct 
     const struct psc_event *e = &r->story->events[event];
     enum psc_status status = PSC_OK;
 
-    if (!psc_shadow_apply(&r->shadow, event))
+    if (!psc_shadow_apply(&r->shadow, e, event))
         return psc_fail_nomem(reterr);
     if (e->value == PSC_NONE || psc_shadow_vanishes(e->kind))
         return PSC_OK;
@@ -391,6 +288,8 @@ static enum psc_status look_disturbed(struct psc_replay *r, uint32_t queued, uin
 {
     if (lo >= hi)
         return PSC_OK;
+    if (!psc_shadow_settle(&r->shadow, buffer))
+        return psc_fail_nomem(reterr);
     struct psc_shadow_run run = psc_shadow_first(&r->shadow, buffer, lo, hi);
     do {
         if (run.event == PSC_NONE || run.event <= queued)
@@ -424,59 +323,132 @@ static enum psc_status wait_for(struct psc_replay *r, uint32_t event, struct psc
 
 /* ---- the walk -------------------------------------------------------------------------------------- */
 
-enum { AHEAD = 32 };
+enum { BATCH = 128 };
+
+/* Events that read, write or wait. The others change nothing. */
+static const uint32_t stops = 1u << PSC_EV_FILL | 1u << PSC_EV_WRITE | 1u << PSC_EV_READ | 1u << PSC_EV_ROWS_WRITE |
+                              1u << PSC_EV_ROWS_READ | 1u << PSC_EV_ENQUEUE | 1u << PSC_EV_COMPLETE | 1u << PSC_EV_COPY |
+                              1u << PSC_EV_WAIT | 1u << PSC_EV_EXPORT | 1u << PSC_EV_GROW | 1u << PSC_EV_EVICT |
+                              1u << PSC_EV_TRIM | 1u << PSC_EV_HOST_READ;
+
+/* Which of the events [e, end) those are. Half of a story are others, in an order that no processor foresees: so without
+ * branches. The nodes of ops in place are asked for beforehand: may_overwrite looks at them. */
+static uint32_t pick_stops(const struct psc_graph *g, const struct psc_event *e, const struct psc_event *end,
+                           const struct psc_event **ret)
+{
+    const struct psc_event *aliases[BATCH];
+    uint32_t n = 0, alias_n = 0;
+
+    for (; e < end; e++) {
+        ret[n] = e;
+        aliases[alias_n] = e;
+        n += stops >> e->kind & 1;
+        alias_n += e->kind == PSC_EV_ALIAS;
+    }
+    for (uint32_t i = 0; g && i < alias_n; i++) {
+        if (aliases[i]->node < g->n)
+            __builtin_prefetch(&g->nodes[aliases[i]->node].op);
+    }
+    return n;
+}
+
+static bool same_position(const struct psc_event *a, const struct psc_event *b)
+{
+    return a->position == b->position && a->run == b->run && a->phase == b->phase;
+}
+
+/* The usual case of a write: inside its buffer, and over no operand of its op but one that it may write over. False also when
+ * its position began before the list. */
+static inline bool writes_plainly(const struct psc_replay *r, const struct psc_event **list, const struct psc_event **at)
+{
+    const struct psc_event *w = *at;
+
+    if (w->value == PSC_NONE || w->buffer == PSC_NONE || w->hi > r->story->buffers[w->buffer].bytes)
+        return false;
+    while (at-- > list) {
+        if (!same_position(*at, w))
+            return true;
+        if (over_operand(*at, w) && !may_overwrite(r, *at, w))
+            return false;
+    }
+    return false;
+}
+
+/* Replays one of the events from `from` on. */
+static enum psc_status stop_at(struct psc_replay *r, uint32_t from, uint32_t i, struct psc_error *reterr)
+{
+    const struct psc_story *story = r->story;
+    const struct psc_event *e = &story->events[i];
+    enum psc_status status = PSC_OK;
+    uint32_t turn = i;
+
+    switch ((enum psc_event_kind)e->kind) {
+    case PSC_EV_READ:
+    case PSC_EV_ROWS_READ:
+    case PSC_EV_EXPORT:
+    case PSC_EV_HOST_READ:
+        if (e->value == PSC_NONE || e->buffer == PSC_NONE)
+            return PSC_OK;
+        if (r->first_read && r->first_read[psc_replay_root(story, e->value)] == PSC_NONE)
+            r->first_read[psc_replay_root(story, e->value)] = i;
+        return look(r, i, e->value, e->buffer, e->lo, e->hi, e->version, PSC_NONE, reterr);
+    case PSC_EV_WRITE:
+    case PSC_EV_ROWS_WRITE:
+        if (e->node == PSC_NONE)
+            break;
+        while (turn > from && same_position(&story->events[turn - 1], e))
+            turn--;
+        status = look_operands(r, turn, i, reterr);
+        break;
+    case PSC_EV_ENQUEUE:
+    case PSC_EV_COPY:
+        status = meet_copies(r) ? look_source(r, i, reterr) : psc_fail_nomem(reterr);
+        if (!status && e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE && !by_levels(story))
+            r->pending[i] = 1;
+        break;
+    case PSC_EV_WAIT:
+    case PSC_EV_COMPLETE:
+        status = wait_for(r, i, reterr);
+        break;
+    default:
+        break;
+    }
+    if (!status && psc_shadow_writes(e->kind) && e->buffer != PSC_NONE)
+        status = write_bytes(r, i, reterr);
+    return status;
+}
 
 /* Replays the events [from, to). */
 static enum psc_status walk(struct psc_replay *r, uint32_t from, uint32_t to, struct psc_error *reterr)
 {
-    const struct psc_story *story = r->story;
-    enum psc_status status = PSC_OK;
-    uint32_t turn = from;
+    const struct psc_event *events = r->story->events, *list[BATCH];
 
-    for (uint32_t i = from; i < to && !status; i++) {
-        const struct psc_event *e = &story->events[i];
-        if (i + AHEAD < to) { /* events are read once, in order, and the nodes of ops in place: asks for both beforehand */
-            const struct psc_event *soon = e + AHEAD / 2;
-            __builtin_prefetch(e + AHEAD);
-            if (soon->kind == PSC_EV_ALIAS && r->graph && soon->node < r->graph->n)
-                __builtin_prefetch(&r->graph->nodes[soon->node].op);
+    for (uint32_t at = from, end; at < to; at = end) {
+        end = to - at > BATCH ? at + BATCH : to;
+        uint32_t n = pick_stops(r->graph, events + at, events + end, list), soon = end;
+        for (uint32_t k = 0; k < n; k++) {
+            const struct psc_event *e = list[k];
+            uint32_t i = (uint32_t)(e - events);
+            if (soon + 1 < to) { /* the next batch is fetched while this one is worked on */
+                __builtin_prefetch(&events[soon]);
+                __builtin_prefetch(&events[soon + 1]);
+                soon += 2;
+            }
+            if (e->kind == PSC_EV_READ && e->value != PSC_NONE && !r->first_read &&
+                untouched(r, r->last_write[e->value], e->value, e->buffer, e->lo, e->hi, e->version)) {
+                r->read_n++;
+            } else if (e->kind == PSC_EV_WRITE && writes_plainly(r, list, list + k)) {
+                r->last_write[e->value] = i;
+                if (!psc_shadow_apply(&r->shadow, e, i))
+                    return psc_fail_nomem(reterr);
+            } else {
+                enum psc_status status = stop_at(r, from, i, reterr);
+                if (status)
+                    return status;
+            }
         }
-        if (e->position != story->events[turn].position || e->run != story->events[turn].run ||
-            e->phase != story->events[turn].phase)
-            turn = i;
-        switch ((enum psc_event_kind)e->kind) {
-        case PSC_EV_READ:
-        case PSC_EV_ROWS_READ:
-        case PSC_EV_EXPORT:
-        case PSC_EV_HOST_READ:
-            if (e->value == PSC_NONE || e->buffer == PSC_NONE)
-                break;
-            if (r->first_read && r->first_read[psc_replay_root(story, e->value)] == PSC_NONE)
-                r->first_read[psc_replay_root(story, e->value)] = i;
-            status = look(r, i, e->value, e->buffer, e->lo, e->hi, e->version, PSC_NONE, reterr);
-            break;
-        case PSC_EV_WRITE:
-        case PSC_EV_ROWS_WRITE:
-            if (e->node != PSC_NONE)
-                status = look_operands(r, turn, i, reterr);
-            break;
-        case PSC_EV_ENQUEUE:
-        case PSC_EV_COPY:
-            status = meet_copies(r) ? look_source(r, i, reterr) : psc_fail_nomem(reterr);
-            if (!status && e->kind == PSC_EV_ENQUEUE && e->buffer != PSC_NONE && !by_levels(story))
-                r->pending[i] = 1;
-            break;
-        case PSC_EV_WAIT:
-        case PSC_EV_COMPLETE:
-            status = wait_for(r, i, reterr);
-            break;
-        default:
-            break;
-        }
-        if (!status && psc_shadow_writes(e->kind) && e->buffer != PSC_NONE)
-            status = write_bytes(r, i, reterr);
     }
-    return status;
+    return PSC_OK;
 }
 
 /* Events that stay together when a story is replayed level by level: those of one position, or one copy. */
@@ -495,7 +467,7 @@ static uint32_t rank_of_position(const struct psc_story *story, int32_t position
 /* A copy is queued as soon as its source is made, and is over before the next level begins. */
 static uint32_t rank_of_copy(const struct psc_replay *r, const struct psc_event *e)
 {
-    psc_node node = e->peer == PSC_NONE ? PSC_NONE : node_of_value(r->story, psc_replay_root(r->story, e->peer));
+    psc_node node = e->peer == PSC_NONE ? PSC_NONE : psc_replay_node_of(r->story, psc_replay_root(r->story, e->peer));
     uint32_t place = node >= r->place_n ? PSC_NONE : r->place ? r->place[node] : node;
 
     return place < r->story->position_n ? 2 * r->story->level[place] + 3 : 1;
@@ -504,11 +476,6 @@ static uint32_t rank_of_copy(const struct psc_replay *r, const struct psc_event 
 static bool is_copy(const struct psc_event *e)
 {
     return e->kind == PSC_EV_ENQUEUE || e->kind == PSC_EV_COPY;
-}
-
-static bool same_position(const struct psc_event *a, const struct psc_event *b)
-{
-    return a->position == b->position && a->run == b->run && a->phase == b->phase;
 }
 
 static void sort_turns(struct turn *turns, struct turn *spare, uint32_t *count, uint32_t n, uint32_t rank_n)

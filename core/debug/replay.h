@@ -58,7 +58,7 @@ enum psc_status psc_replay_races(struct psc_replay *r, struct psc_error *reterr)
 enum psc_status psc_replay_queues(struct psc_replay *r, struct psc_error *reterr) PSC_MUST_CHECK;
 void psc_replay_release(struct psc_replay *r);
 
-/* One bad piece: of victim (a root value), seen at event `read` (PSC_NONE: nobody reads), caused by event
+/* suspects.c. One bad piece: of victim (a root value), seen at event `read` (PSC_NONE: nobody reads), caused by event
  * `write` (PSC_NONE: nobody wrote). `facts` holds the booleans. Merges with an earlier one of the same
  * victim, writer and reader. */
 enum psc_status psc_replay_report(struct psc_replay *r, uint32_t victim, uint32_t write, uint32_t read, uint64_t lo,
@@ -68,6 +68,14 @@ enum psc_status psc_replay_report(struct psc_replay *r, uint32_t victim, uint32_
 static inline uint32_t psc_replay_root(const struct psc_story *story, uint32_t value)
 {
     return story->values[value].is_view && story->values[value].of != PSC_NONE ? story->values[value].of : value;
+}
+
+/* The node that a value belongs to: its own, else that of what it is a copy of. */
+static inline psc_node psc_replay_node_of(const struct psc_story *story, uint32_t value)
+{
+    const struct psc_value *v = &story->values[value];
+
+    return v->node == PSC_NONE && v->of != PSC_NONE ? story->values[v->of].node : v->node;
 }
 
 #endif
