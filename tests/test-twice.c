@@ -1,4 +1,5 @@
 /* That every run happens twice, and what becomes of one that differs. */
+#include "tests/lazy-run.h"
 #include "tests/runs.h"
 #include "tests/text-graph.h"
 #include "tests/twice.h"
@@ -141,6 +142,35 @@ static void rows_are_compared(void)
     end(&lab);
 }
 
+static void an_expression_is_carried_out_twice(void)
+{
+    struct twice_figures before = twice_figures;
+    struct outcome out;
+    run_text("x = [1, 2, 3, 4]; (x + 1) * (x - 1)", &(struct psc_candela_options){0}, false, &out);
+    g_assert_cmpint(out.status, ==, PSC_OK);
+    g_assert_cmpuint(twice_figures.runs, ==, before.runs + 1);
+    run_text("x = [1, 2, 3, 4]; (x + 1) * (x - 1)", &(struct psc_candela_options){.generation = PSC_GEN_02}, false, &out);
+    g_assert_cmpuint(twice_figures.runs, ==, before.runs + 1); /* need not be right */
+}
+
+/* Planned with a defect, and given out as sound. */
+static void a_wrong_expression_ends_the_program(void)
+{
+    if (g_test_subprocess()) {
+        struct psc_lazy l;
+        struct psc_arena arena = {0};
+        struct psc_handle result;
+        struct psc_candela_plan *plan = plan_text(&l, &arena, "e=[[1,1],[1,0]]; p=matmul(e,e); q=matmul(p,e); r=matmul(q,e); s=matmul(r,e)",
+                                                  &(struct psc_candela_options){.faults = BIT(B12)});
+        plan->options.faults = 0;
+        g_assert_cmpint(psc_candela_execute(plan, &(struct psc_candela_run){0}, &result, NULL, NULL), ==, PSC_OK);
+        return;
+    }
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_failed();
+    g_test_trap_assert_stderr("*of an expression differs from the run into fresh memory*");
+}
+
 static void what_is_excepted_runs_once(void)
 {
     struct lab lab = begin(chain, NULL);
@@ -162,6 +192,8 @@ int main(int argc, char **argv)
     g_test_add_func("/run/twice/a-sound-run-that-differs-ends-the-program", a_sound_run_that_differs_ends_the_program);
     g_test_add_func("/run/twice/a-difference-without-a-finding-ends-the-program", a_difference_without_a_finding_ends_the_program);
     g_test_add_func("/run/twice/rows-are-compared", rows_are_compared);
+    g_test_add_func("/run/twice/an-expression-is-carried-out-twice", an_expression_is_carried_out_twice);
+    g_test_add_func("/run/twice/a-wrong-expression-ends-the-program", a_wrong_expression_ends_the_program);
     g_test_add_func("/run/twice/what-is-excepted-runs-once", what_is_excepted_runs_once);
     return g_test_run();
 }

@@ -4,7 +4,6 @@
 #include "core/debug/check.h"
 #include "core/run/session-arena.h"
 #include "core/run/session-state.h"
-#include "tests/double.h"
 #include "tests/heard.h"
 
 #include <glib.h>
@@ -105,15 +104,11 @@ static void keep_fill(struct psc_session *s, psc_node node, const void *words, u
 /* ---- meanwhile ---------------------------------------------------------------------------------------------------------- */
 
 #pragma weak double_control
-struct quiet {
-    struct double_control doubles;
-    bool has_doubles;
-};
 
 /* The second run is not what a test counts, lets fail, or watches the heap of. */
-static struct quiet quiet_begin(void)
+struct twice_quiet twice_quiet_begin(void)
 {
-    struct quiet q = {.has_doubles = &double_control != NULL};
+    struct twice_quiet q = {.has_doubles = &double_control != NULL};
     __real_psc_mem_set_hook(NULL, NULL);
     if (twice_meanwhile)
         twice_meanwhile(true);
@@ -127,7 +122,7 @@ static struct quiet quiet_begin(void)
     return q;
 }
 
-static void quiet_end(const struct quiet *q)
+void twice_quiet_end(const struct twice_quiet *q)
 {
     if (q->has_doubles)
         double_control = q->doubles;
@@ -138,10 +133,10 @@ static void quiet_end(const struct quiet *q)
 
 static void drop_naive(struct twin *t)
 {
-    struct quiet q = quiet_begin();
+    struct twice_quiet q = twice_quiet_begin();
     __real_psc_session_free(t->naive);
     t->naive = NULL;
-    quiet_end(&q);
+    twice_quiet_end(&q);
 }
 
 /* ---- rows of K and V ------------------------------------------------------------------------------------------------------ */
@@ -508,13 +503,13 @@ enum psc_status __wrap_psc_session_execute(struct psc_session *s, const struct p
     bool twice = !status && !is_lent(s) && !t->has_child;
     if (twice) {
         struct after after = after_of(s);
-        struct quiet q = quiet_begin();
+        struct twice_quiet q = twice_quiet_begin();
         second = run_naive(s, t, rows, region_n, &naive, &error);
         if (second && is_sound(s, t))
             g_error("the run with a buffer for every value: %s", error.text);
         if (!second)
             compare(s, t, &after, &b.heard, &naive);
-        quiet_end(&q);
+        twice_quiet_end(&q);
         after_release(s, &after);
     }
     twice_figures.left_out += !status && (!twice || second);

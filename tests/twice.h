@@ -9,6 +9,9 @@
  *   - unless the session is not to be sound (a fault is on, or a mode that leaves minfer's defects in). Then whatever differs
  *     must follow from a finding of the checker in what happened: its reader, and what is made of that.
  *
+ * A plan of an expression (core/candela) is looked at before it is carried out for the first time, in the same way: as planned,
+ * and step by step into fresh memory, unless it is of a generation or with a fault that is not to be right.
+ *
  * The program is aborted with a sentence when that does not hold. Left out, because there is no second way to say what is right:
  *   - executions that fail, and inputs that nobody filled;
  *   - values inside recordings that are played, and where twice_looks is false (outputs and rows are compared);
@@ -19,6 +22,8 @@
  */
 #ifndef PSC_TESTS_TWICE_H
 #define PSC_TESTS_TWICE_H
+
+#include "tests/double.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +40,13 @@ void twice_again(void);
 extern bool twice_looks;
 /* Told before and after each second run: a test that counts what a backend is asked puts its numbers aside. NULL: nobody. */
 extern void (*twice_meanwhile)(bool begins);
+
+/* Between these the doubles neither count nor fail, and no hook of the heap is on. */
+struct twice_quiet {
+    struct double_control doubles;
+    bool has_doubles;
+};
+struct twice_quiet twice_quiet_begin(void);
+void twice_quiet_end(const struct twice_quiet *q);
 
 #endif
