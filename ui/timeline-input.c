@@ -63,6 +63,8 @@ static void update_cursor_shape(PscTimeline *self, const struct psc_hit *hit)
 static void motion_cb(GtkEventControllerMotion *motion, double x, double y, PscTimeline *self)
 {
     GdkModifierType state = gtk_event_controller_get_current_event_state(GTK_EVENT_CONTROLLER(motion));
+    if (x == self->px && y == self->py)
+        return; /* what lies below the pointer has moved: who steps and zooms by keyboard wants no card over the map */
     self->px = x;
     self->py = y;
     if (!ready(self) || self->drag != PSC_DRAG_NONE)

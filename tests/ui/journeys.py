@@ -190,6 +190,18 @@ def going_nowhere_is_told_and_leaves_nothing_behind():
 
 
 @suite.journey
+def the_card_of_the_pointer_goes_when_the_map_moves_below_it():
+    with window(METAL) as w:
+        w.at('Before the first op')
+        subprocess.run(['xdotool', 'mousemove', '800', '330', 'mousemove', '802', '331'], check=True)
+        w.says('kept to the end of the run')
+        w.keys('w')
+        w.silent('kept to the end of the run')
+        subprocess.run(['xdotool', 'mousemove', '805', '330'], check=True)
+        w.says('kept to the end of the run')
+
+
+@suite.journey
 def playing_moves_the_cursor_until_paused():
     with window(METAL) as w:
         w.at('Before the first op')
