@@ -10,8 +10,9 @@
 
 #define INSIDE_LOOKS UINT64_C(2000000) /* and 96 a box */
 #define VALLEY_LOOKS UINT64_C(2000000) /* of one filling, and 512 a box */
-#define VALLEY_ENOUGH UINT64_C(40000)  /* after so many no other filling is begun */
-enum { INSIDE_TRIES = 24, VALLEY_BOXES = 32768 };
+#define VALLEY_ENOUGH UINT64_C(40000)  /* after so many no other filling is begun: some hundreds of boxes are searched as soon */
+#define VALLEY_MORE UINT64_C(1000000)  /* the same of more boxes than VALLEY_FEW */
+enum { INSIDE_TRIES = 24, VALLEY_FEW = 512, VALLEY_MANY = 32768 };
 
 struct ladder {
     const struct psc_offsets_problem *p;
@@ -111,13 +112,13 @@ static bool try_valleys(struct ladder *l)
         {PSC_VALLEY_AREA, true}, {PSC_VALLEY_SIZE, false}, {PSC_VALLEY_CROWD, true}, {PSC_VALLEY_AREA, false},
         {PSC_VALLEY_LIFE, true}, {PSC_VALLEY_SIZE, true},  {PSC_VALLEY_LIFE, false}, {PSC_VALLEY_CROWD, false},
     };
-    uint64_t spent = 0, n = l->p->box_n;
+    uint64_t spent = 0, n = l->p->box_n, enough = n > VALLEY_FEW ? VALLEY_MORE : VALLEY_ENOUGH;
     struct psc_valleys *valleys;
-    if (!psc_offsets_is_plain(l->p) || l->beside.way == PSC_BESIDE_PILED || (n > VALLEY_BOXES && l->beside.pair_n < 16 * n))
+    if (!psc_offsets_is_plain(l->p) || l->beside.way == PSC_BESIDE_PILED || (n > VALLEY_MANY && l->beside.pair_n < 16 * n))
         return true;
     if (!psc_beside_list(&l->beside, l->scratch) || !(valleys = psc_valleys_new(&l->beside, l->scratch)))
         return false;
-    for (size_t k = 0; k < sizeof settings / sizeof *settings && spent < VALLEY_ENOUGH && !is_done(l); k++) {
+    for (size_t k = 0; k < sizeof settings / sizeof *settings && spent < enough && !is_done(l); k++) {
         uint64_t all = VALLEY_LOOKS + 512 * n, looks = all;
         if (psc_valleys_fill(valleys, &settings[k], l->height, &looks, l->next, l->next_turn))
             keep_if_lower(l, "valleys");
