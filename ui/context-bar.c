@@ -1,5 +1,6 @@
 #include "ui/context-bar.h"
 
+#include "core/debug/arena-track.h"
 #include "ui/access.h"
 #include "ui/palette.h"
 #include "ui/phase-choice.h"
@@ -37,7 +38,11 @@ static char *phase_words(PscContextBar *self, guint index)
     const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
     char *words = phase->graph ? g_strdup_printf("%s \xc2\xb7 %u op%s", kind, phase->graph->n, phase->graph->n == 1 ? "" : "s") : g_strdup(kind);
     words[0] = g_ascii_toupper(words[0]);
-    return words;
+    if (!phase->story || !psc_arena_ever_broken(phase->story))
+        return words;
+    char *marked = g_strconcat(words, "  \xe2\x9a\xa0", NULL); /* known without looking at the phase */
+    g_free(words);
+    return marked;
 }
 
 static GtkWidget *add_toggle(PscContextBar *self, guint phase)

@@ -715,6 +715,16 @@ def arenas_open_from_the_inside_with_their_slots_owners_and_lamps():
 
 
 @suite.journey
+def a_phase_whose_arenas_broke_a_rule_is_marked_from_afar():
+    path = os.path.join(os.environ['HOME'], 'broken-arenas.json')
+    subprocess.run([CLI, 'run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '3', '--n-ctx', '64', '--memory', 'arena', '--hold', '2',
+                    '--fault', 'a4', '--trace', path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    with window(path) as w:
+        w.at('Before the first op')
+        w.get('push button', contains='Arena  \u26a0')
+
+
+@suite.journey
 def the_kv_view_says_which_rows_each_step_writes_and_reads():
     with window(recorded('kv.json')) as w:
         w.at('Before the first op')
