@@ -218,7 +218,7 @@ static bool may_overwrite(const struct psc_replay *r, const struct psc_event *re
 
     if (!r->graph || write->node >= r->graph->n)
         return exact && says_in_place(r, read, write);
-    const struct psc_op_info *op = psc_op_info(r->graph->nodes[write->node].op);
+    const struct psc_op_info *op = psc_op_info((enum psc_op)r->graph->digests[write->node].op);
     return exact && read->operand < 32 && (op->may_overwrite >> read->operand & 1);
 }
 
@@ -347,7 +347,7 @@ static uint32_t pick_stops(const struct psc_graph *g, const struct psc_event *e,
     }
     for (uint32_t i = 0; g && i < alias_n; i++) {
         if (aliases[i]->node < g->n)
-            __builtin_prefetch(&g->nodes[aliases[i]->node].op);
+            __builtin_prefetch(&g->digests[aliases[i]->node]);
     }
     return n;
 }
