@@ -307,6 +307,8 @@ static void test_large(void)
     const struct psc_candela_view *v = told_at(&t, 5000);
     g_assert_cmpuint(v->rival_n, ==, PSC_RIVAL_N);
     g_assert_cmpuint(v->live_n, >, 0);
+    g_assert_nonnull(strstr(v->no_values, "more than 4,096 steps"));
+    g_assert_null(v->live[0].values);
     g_assert_cmpuint(rival(v, "0.1")->differ_n, ==, 10000); /* none in place */
     g_assert_cmpstr(rival(v, "0.1")->strategy, !=, v->rivals[3].strategy);
     g_assert_cmpuint(rival(v, "0.2")->differ_n, ==, 0);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(PSC_SAMPLES_MAX == 4096u, "as a sentence says");
 #define VALUES_SHOWN 4u
 
 /* ---- made once ---------------------------------------------------------------------------------------------------- */
@@ -270,6 +271,10 @@ static bool put_all(struct showing *s, struct psc_candela_view *v)
 bool psc_tale_put_live(struct psc_arena *arena, const struct psc_candela_tale *t, struct psc_candela_view *v)
 {
     struct showing s = {.arena = arena, .t = t, .at = v->position};
+    if (!t->kept->verdict.executed)
+        v->no_values = "their values are not known: carrying the plan out would take too long";
+    else if (!t->kept->verdict.samples)
+        v->no_values = "their values are not kept: the plan has more than 4,096 steps";
     bool fine = put_stop(&s, v) && (v->stopped || (gather(&s) && put_all(&s, v)));
     v->live_most = t->live_most;
     psc_free(s.ids);

@@ -120,6 +120,7 @@ struct psc_candela_view {
     bool in_bytes;         /* lengths of slots */
     const struct psc_candela_live_view *live; /* in order of `since`; of graphs none */
     uint32_t live_n, live_all, live_most;
+    const char *no_values; /* why none of them has values, in words; else NULL */
     /* What may run beside the step; of graphs nothing: level_n is 0. */
     uint32_t level, level_n;
     const char *waits;     /* its level, and what it waits for, in words */

@@ -345,7 +345,7 @@ static void say_live(struct psc_text *out, const struct psc_candela_view *v)
         psc_text_addf(out, "%s %s (%s, %u holder%s%s)", i ? "," : "", v->live[i].name, v->live[i].bytes, v->live[i].holders,
                       v->live[i].holders == 1 ? "" : "s", fates[v->live[i].fate]);
     if (v->live_n)
-        psc_text_add(out, v->live_all > v->live_n ? " and older ones." : ".");
+        psc_text_addf(out, "%s%s%s.", v->live_all > v->live_n ? " and older ones" : "", v->no_values ? "; " : "", v->no_values ? v->no_values : "");
 }
 
 static void say_level(struct psc_text *out, const struct psc_candela_view *v)

@@ -101,7 +101,8 @@ float psc_candela_put_live(struct psc_candela_page *g, float y)
 {
     const struct psc_candela_view *v = g->v;
     uint32_t rows = v->live_most < LIVE_ROWS ? v->live_most : LIVE_ROWS, n = v->live_n < rows ? v->live_n : rows, first = v->live_n - n;
-    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "EXECUTOR", "handles when the step has run: whose bytes, shape, first values, holders, and what becomes of them");
+    y = psc_panel_head(g->p, EDGE, g->w - EDGE, y, "EXECUTOR",
+                       v->no_values ? v->no_values : "handles when the step has run: whose bytes, shape, first values, holders, and what becomes of them");
     rows = rows ? rows : 1;
     if (v->stopped)
         psc_panel_words(g->p, PSC_FONT_BASE_BOLD, PSC_COL_WARN_TEXT, v->stopped, EDGE, g->w - EDGE, y, LINE, 2);
