@@ -7,7 +7,7 @@
  *
  * The highest block, when it is free, is not among the holes: it is taken, and grows, when no hole is large enough.
  *
- * best-fit, as ggml's gallocr has it: free blocks stand in lists by size class (eight to an octave) with a bit for each
+ * best-fit, as ggml's gallocr has it: free blocks stand in lists by size class (16 to an octave) with a bit for each
  * list that is not empty. The smallest that is large enough (of equals the one at the highest address) is searched in its
  * class and then in the next class that has any; at most LOOKS blocks of a list are looked at, so placing is O(1) however
  * many holes there are.
@@ -26,7 +26,7 @@
 #define INLINE static inline
 #endif
 
-enum { LOOKS = 32, SUB = 3, CLASSES = 64 << SUB, WORDS = CLASSES / 64, UNLISTED = CLASSES, USED };
+enum { LOOKS = 32, SUB = 4, CLASSES = 64 << SUB, WORDS = CLASSES / 64, UNLISTED = CLASSES, USED };
 enum { OUTSIDE = CLASSES, FIRST }; /* numbers of blocks follow those of classes; OUTSIDE is below the lowest and above the
                                       highest and never free */
 
@@ -48,6 +48,7 @@ struct sweep {
     uint32_t spare_n, made;
     uint64_t height;          /* the highest end of a used block so far */
     uint64_t some[WORDS + 1]; /* lists that are not empty; the last for UNLISTED */
+    uint64_t words;           /* words of it that are not 0 */
     unsigned has_heads;       /* bit k: lists 64 k to 64 k + 63 */
     struct psc_spans *spans;  /* linear-scan; NULL: best-fit */
 };
@@ -92,6 +93,7 @@ INLINE void list_block(struct sweep *s, uint32_t b)
     s->links[behind].before = b;
     s->links[c].behind = b;
     s->some[c / 64] |= UINT64_C(1) << c % 64;
+    s->words |= UINT64_C(1) << c / 64;
 }
 
 /* The bit of a list that is empty now is cleared without a branch. */
@@ -105,6 +107,7 @@ INLINE void unlist_block(struct sweep *s, uint32_t b)
     s->links[before].behind = behind;
     s->links[behind].before = before;
     s->some[c / 64] &= ~((uint64_t)(before == behind) << c % 64);
+    s->words &= ~((uint64_t)!s->some[c / 64] << c / 64);
 }
 
 /* The smallest of the first LOOKS of a list that is large enough; the highest address among equals. */
@@ -123,25 +126,35 @@ INLINE uint32_t look(const struct sweep *s, unsigned c, uint64_t bytes)
     return best;
 }
 
-INLINE uint32_t find_block(struct sweep *s, uint64_t bytes)
+/* The first list from c on that is not empty, CLASSES when there is none. */
+INLINE unsigned next_list(const struct sweep *s, unsigned c)
+{
+    unsigned word = c / 64;
+    uint64_t bits = s->some[word] & ~UINT64_C(0) << c % 64, words;
+    if (bits)
+        return word * 64 + (unsigned)__builtin_ctzll(bits);
+    words = s->words & ~UINT64_C(1) << word;
+    if (!words)
+        return CLASSES;
+    word = (unsigned)__builtin_ctzll(words);
+    return word * 64 + (unsigned)__builtin_ctzll(s->some[word]);
+}
+
+INLINE uint32_t find_block(const struct sweep *s, uint64_t bytes)
 {
     uint32_t best;
-    unsigned c, word;
-    uint64_t bits;
     if (s->spans) {
         best = psc_spans_first(s->spans, bytes);
         return best == PSC_NONE ? OUTSIDE : best;
     }
-    c = class_of(bytes);
-    make_heads(s, c);
+    unsigned own = class_of(bytes), c = next_list(s, own);
+    if (c == CLASSES)
+        return OUTSIDE;
     best = look(s, c, bytes);
     if (best != OUTSIDE)
         return best;
-    word = ++c / 64;
-    bits = word < WORDS ? s->some[word] & ~UINT64_C(0) << c % 64 : 0;
-    while (!bits && ++word < WORDS)
-        bits = s->some[word];
-    return bits ? look(s, word * 64 + (unsigned)__builtin_ctzll(bits), bytes) : OUTSIDE;
+    c = next_list(s, own + 1); /* all of its own class are too small */
+    return c == CLASSES ? OUTSIDE : look(s, c, bytes);
 }
 
 /* ---- taking and giving back ------------------------------------------------------------------------------------ */
