@@ -53,6 +53,16 @@ void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer
         psc_text_add(out, story->buffers[buffer].name);
 }
 
+void psc_add_buffer_of(struct psc_text *out, const PscStudy *study, uint32_t buffer)
+{
+    const struct psc_story *story = study->analysis->story;
+    psc_add_buffer(out, study, buffer);
+    const struct psc_buffer *b = story && buffer < story->buffer_n ? &story->buffers[buffer] : NULL;
+    const char *backend = b && story->backend_n > 1 && b->backend < story->backend_n ? story->backends[b->backend] : NULL;
+    if (backend && b->role != PSC_ROLE_PERSISTENT && !strstr(b->name, backend))
+        psc_text_addf(out, " \xc2\xb7 %s", backend);
+}
+
 static uint32_t count(PscWorkspace *ws)
 {
     PscStudy *study = psc_workspace_study(ws);

@@ -202,6 +202,16 @@ def the_card_of_the_pointer_goes_when_the_map_moves_below_it():
 
 
 @suite.journey
+def buffers_of_two_pools_are_told_apart_in_the_lists():
+    with window(SPLITS) as w:
+        w.at('Before the first op')
+        w.keys('ctrl+6')
+        free = w.get('tree table', 'Free list at the cursor')
+        for name in ('b3 \u00b7 cuda', 'b3 \u00b7 cpu'):
+            wait(f'{name} in the free list', lambda: in_sight(w, free, name))
+
+
+@suite.journey
 def playing_moves_the_cursor_until_paused():
     with window(METAL) as w:
         w.at('Before the first op')
