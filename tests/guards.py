@@ -38,6 +38,7 @@ ROOMS = [
     (re.compile(r'(glib|gio|gobject|glib-object|gmodule)(/|\.h|-)'), ['ui', 'app', 'tests'], ['ui/draw', 'app/cli']),
     (re.compile(r'(gtk|gdk|gsk|adwaita|graphene)(/|\.h|-)'), ['ui', 'app', 'tests'], ['ui/draw', 'app/cli']),
     (re.compile(r'(cairo|pango|pangocairo)'), ['ui', 'app', 'tests'], []),
+    (re.compile(r'png\.h'), ['ui/draw'], []),
     (re.compile(r'(cjson/)?cJSON'), ['traces'], []),
     (re.compile(r'(cuda|cublas|nvml)'), ['backends/cuda'], []),
 ]

@@ -216,6 +216,36 @@ static void test_scale(void)
     draw_scene_free(d);
 }
 
+/* A PNG has every pixel that was painted, and nothing that shines through. */
+static void test_png_pixels(void)
+{
+    struct draw_scene *d = draw_scene_of(&qwen_prefill, PSC_SLOTS_LOWEST, PSC_ORDER_BUILD);
+    char *folder = g_dir_make_tmp("psc-draw-XXXXXX", NULL), *path = g_build_filename(folder, "pixels.png", NULL);
+    struct psc_view v;
+    psc_view_init(&v, d->scene, 501, 333);
+    g_assert_cmpint(psc_render(d->scene, &v, NULL, PSC_RENDER_PNG, path, NULL), ==, PSC_OK);
+    cairo_surface_t *read = cairo_image_surface_create_from_png(path);
+    cairo_surface_t *painted = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, 501, 333);
+    cairo_t *cr = cairo_create(painted);
+    g_assert_cmpint(psc_render_to(d->scene, &v, NULL, cr, NULL), ==, PSC_OK);
+    cairo_destroy(cr);
+    cairo_surface_flush(painted);
+    g_assert_cmpint(cairo_image_surface_get_format(read), ==, CAIRO_FORMAT_RGB24);
+    for (int y = 0; y < 333; y++) {
+        const guint32 *a = (const void *)(cairo_image_surface_get_data(read) + y * cairo_image_surface_get_stride(read));
+        const guint32 *b = (const void *)(cairo_image_surface_get_data(painted) + y * cairo_image_surface_get_stride(painted));
+        for (int x = 0; x < 501; x++)
+            g_assert_cmphex(a[x] | 0xff000000, ==, b[x]);
+    }
+    cairo_surface_destroy(read);
+    cairo_surface_destroy(painted);
+    g_unlink(path);
+    g_rmdir(folder);
+    g_free(path);
+    g_free(folder);
+    draw_scene_free(d);
+}
+
 /* ---- colours ------------------------------------------------------------------------------------- */
 
 static void test_contrast(void)
@@ -363,6 +393,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/paint/golden/parts-of-the-inspector", test_golden_parts);
     g_test_add_func("/ui/draw/render/png-svg-and-pdf-are-written", test_files);
     g_test_add_func("/ui/draw/render/two-device-pixels-a-unit", test_scale);
+    g_test_add_func("/ui/draw/render/a-png-has-every-pixel", test_png_pixels);
     g_test_add_func("/ui/draw/palette/text-is-readable-on-its-ground", test_contrast);
     g_test_add_func("/ui/draw/palette/classes-differ-for-every-eye", test_classes_differ);
     g_test_add_func("/ui/draw/palette/vermillion-is-for-clobbers-only", test_vermillion_is_reserved);

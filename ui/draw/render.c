@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "ui/draw/overlay.h"
+#include "ui/draw/png-write.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -264,7 +265,7 @@ static enum psc_status render(const struct subject *subject, enum psc_render_for
     if (status == PSC_OK) {
         cairo_show_page(cr);
         if (format == PSC_RENDER_PNG)
-            cairo_surface_write_to_png_stream(surface, keep, &bytes);
+            status = psc_png_write(surface, &bytes, reterr);
     }
     cairo_destroy(cr);
     cairo_surface_finish(surface);
