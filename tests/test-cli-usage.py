@@ -132,9 +132,13 @@ def options_that_the_planner_does_not_look_at_are_refused():
         for options in (('--slots', 'fifo'), ('--planner', 'optimal'), ('--n-ctx', '5')):
             check('planned as candela plans' in wrong(*command, *options), command, options)
     check('no generation' in wrong('diff', lazy, '--to', 'optimal'))
-    good('plan', lazy, '--max-peak', '48', '--max-buffers', '3')
-    for budget in (('--max-peak', '47'), ('--max-buffers', '2')):
-        check('budget' in good('plan', lazy, *budget, status=3).err, budget)
+    for command in ('plan', 'check'):
+        good(command, lazy, '--max-peak', '48', '--max-buffers', '3')
+        for budget in (('--max-peak', '47'), ('--max-buffers', '2')):
+            check('budget' in good(command, lazy, *budget, status=3).err, command, budget)
+    figures = good('check', '--expr', '(a + b) * 2', '--json').json['figures']
+    equal(figures, {'buffers': 1, 'peak_live_bytes': 16}, 'leaves are the caller\'s')
+    check('phase 0: 1 buffer, the budget is 0' in good('check', '--expr', '(a + b) * 2', '--max-buffers', '0', status=3).err)
 
 
 @test

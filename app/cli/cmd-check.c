@@ -170,8 +170,9 @@ static enum cli_exit check_json(const struct cli_input *in, const struct cli_opt
             totals->broken += cli_broken_json(&broken, a->story, p);
             if (a->comparison)
                 comparison_json(&planned, a, p);
-            if (cli_budget(options, a, p))
-                *budget = CLI_BUDGET;
+            enum cli_exit over = cli_budget(options, a, p);
+            if (over)
+                *budget = over;
         }
         if (p == begin)
             first = a;
@@ -404,8 +405,9 @@ static enum cli_exit check_people(const struct cli_input *in, const struct cli_o
         totals->own += records.totals.own;
         totals->overwritten += records.totals.overwritten;
         totals->unknown += records.totals.unknown;
-        if (cli_budget(options, a, p))
-            *budget = CLI_BUDGET;
+        enum cli_exit over = cli_budget(options, a, p);
+        if (over)
+            *budget = over;
         psc_text_release(&lines);
         psc_analysis_free(a);
     }

@@ -1,5 +1,6 @@
 #include "app/cli/input.h"
 
+#include "app/cli/figures.h"
 #include "app/cli/lazy.h"
 #include "app/cli/progress.h"
 #include "app/cli/words.h"
@@ -328,9 +329,8 @@ enum cli_exit cli_print(struct psc_text *text, enum cli_exit status)
 
 enum cli_exit cli_budget(const struct cli_options *options, const struct psc_analysis *analysis, uint32_t phase)
 {
-    const struct psc_plan *plan = analysis->plan;
-    return cli_budget_of(options, plan ? plan->figures.peak_live_bytes : analysis->history ? analysis->history->peak_bytes : 0,
-                         plan ? plan->figures.buffers : analysis->story ? analysis->story->buffer_n : 0, phase);
+    uint64_t peak, buffers;
+    return cli_live(analysis, &peak, &buffers) ? cli_budget_of(options, peak, buffers, phase) : cli_complain_nomem();
 }
 
 enum cli_exit cli_budget_of(const struct cli_options *options, uint64_t peak, uint64_t buffers, uint32_t phase)
@@ -344,8 +344,8 @@ enum cli_exit cli_budget_of(const struct cli_options *options, uint64_t peak, ui
         status = CLI_BUDGET;
     }
     if (options->has_max_buffers && buffers > options->max_buffers) {
-        fprintf(stderr, "planscope-cli: phase %" PRIu32 ": %s buffers, the budget is %s\n", phase,
-                psc_thousands(buffers, a, sizeof a), psc_thousands(options->max_buffers, b, sizeof b));
+        fprintf(stderr, "planscope-cli: phase %" PRIu32 ": %s buffer%s, the budget is %s\n", phase,
+                psc_thousands(buffers, a, sizeof a), buffers == 1 ? "" : "s", psc_thousands(options->max_buffers, b, sizeof b));
         status = CLI_BUDGET;
     }
     return status;
