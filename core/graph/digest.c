@@ -11,21 +11,21 @@ static void look_up_ops(uint8_t flags[PSC_OP_N])
     flags[PSC_OP_INPUT] = PSC_DIGEST_FILLED;
 }
 
-static struct psc_digest_node digest_of(const struct psc_node_info *node, uint8_t flags)
+/* Field by field: a structure that is returned is built of small parts and then read as a whole, which the processor waits for. */
+static inline void digest_node(struct psc_digest_node *to, const struct psc_node_info *node, uint8_t flags)
 {
     flags |= node->is_input ? PSC_DIGEST_FILLED : 0;
     flags |= node->is_output ? PSC_DIGEST_OUTPUT : 0;
-    return (struct psc_digest_node){
-        .bytes = node->bytes,
-        .src_at = node->src_at,
-        .src_n = node->src_n,
-        .parent = node->parent,
-        .root = node->root,
-        .reader_n = node->reader_n,
-        .op = (uint8_t)node->op,
-        .backend = node->backend,
-        .flags = flags,
-    };
+    to->bytes = node->bytes;
+    to->src_at = node->src_at;
+    to->src_n = node->src_n;
+    to->parent = node->parent;
+    to->root = node->root;
+    to->reader_n = node->reader_n;
+    to->op = (uint8_t)node->op;
+    to->backend = node->backend;
+    to->flags = flags;
+    to->pad = 0;
 }
 
 static bool list_kv(struct psc_arena *arena, struct psc_graph *g)
@@ -43,22 +43,26 @@ static bool list_kv(struct psc_arena *arena, struct psc_graph *g)
 bool psc_graph_digest(struct psc_arena *arena, struct psc_graph *g)
 {
     struct psc_digest_node *to = psc_arena_alloc(arena, g->n, sizeof *to);
-    uint8_t flags[PSC_OP_N];
+    uint8_t flags[PSC_OP_N], backend = g->n ? g->nodes[0].backend : PSC_BACKEND_NONE;
+    uint32_t n = g->n, kv_n = 0, unlisted_n = 0; /* not in the graph while nodes are written, which could be the same bytes */
+    bool views = false, unassigned = false, one_backend = true;
     if (!to)
         return false;
     look_up_ops(flags);
-    g->digests = to;
-    g->kv_n = g->unlisted_n = 0;
-    g->has_views = g->has_unassigned = false;
-    g->has_one_backend = true;
-    for (psc_node i = 0; i < g->n; i++) {
+    for (psc_node i = 0; i < n; i++) {
         const struct psc_node_info *node = &g->nodes[i];
-        to[i] = digest_of(node, flags[node->op]);
-        g->kv_n += (to[i].flags & (PSC_DIGEST_KV | PSC_DIGEST_STORES)) != 0;
-        g->unlisted_n += node->op == PSC_OP_INPUT && !node->is_input;
-        g->has_views |= node->parent != PSC_NONE;
-        g->has_unassigned |= node->backend == PSC_BACKEND_NONE;
-        g->has_one_backend &= node->backend == g->nodes[0].backend;
+        digest_node(&to[i], node, flags[node->op]);
+        kv_n += (flags[node->op] & (PSC_DIGEST_KV | PSC_DIGEST_STORES)) != 0;
+        unlisted_n += (node->op == PSC_OP_INPUT) & !node->is_input;
+        views |= node->parent != PSC_NONE;
+        unassigned |= node->backend == PSC_BACKEND_NONE;
+        one_backend &= node->backend == backend;
     }
+    g->digests = to;
+    g->kv_n = kv_n;
+    g->unlisted_n = unlisted_n;
+    g->has_views = views;
+    g->has_unassigned = unassigned;
+    g->has_one_backend = one_backend;
     return list_kv(arena, g);
 }
