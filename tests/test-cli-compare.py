@@ -111,10 +111,28 @@ def expressions_are_compared_by_generation():
     clean = {n: p for n, p in answer.items() if p['figures']}
     equal(sorted(clean), ['candela+0.1', 'candela+0.2', 'candela+arena', 'candela+hardened'])
     equal({n: p['figures']['pool_bytes'] for n, p in clean.items()},
-          {'candela+0.1': 64, 'candela+0.2': 48, 'candela+arena': 48, 'candela+hardened': 48})
+          {'candela+0.1': 32, 'candela+0.2': 16, 'candela+arena': 16, 'candela+hardened': 16})
     check(all('is no graph' in p['reason'] for n, p in answer.items() if n not in clean), answer)
     wrong = contenders('--expr', 'a = [10, 10, 10, 10]; b = [3, 3, 3, 3]; a - (b + 0)', '--fault', 'b1', status=1)
     check('K9' in [f['kind'] for f in wrong['candela+hardened']['findings']], wrong)
+
+
+@test
+def every_command_counts_the_memory_of_an_expression_alike():
+    # what its plan asks for: leaves and caches are their owners'
+    for text in ('(a + b) * 2', 'a', '(a + b) * (a - b) + a * b', 'cache(a + b) * 2 + cache(a + b)', 'baked(a + b) * 2',
+                 'sum(transpose(a) * b)'):
+        by_name = {p['planner']: p['figures'] for p in run('compare', '--expr', text, '--json').json['planners']}
+        for generation in ('hardened', '0.1', '0.2', 'arena'):
+            plan = run('plan', '--expr', text, '--generation', generation, '--json').json
+            slots = len({s['slot'] for s in plan['steps'] if 'slot' in s})
+            figures = by_name['candela+' + generation]
+            equal(run('check', '--expr', text, '--generation', generation, '--json').json['figures'],
+                  {'buffers': slots, 'peak_live_bytes': plan['peak']}, (text, generation, 'check'))
+            equal((figures['buffers'], figures['peak_live_bytes'], figures['reserved_bytes']), (slots, plan['peak'], plan['bytes']),
+                  (text, generation, 'compare'))
+            to = run('diff', '--expr', text, '--from', 'hardened', '--to', generation, '--json').json['b']
+            equal((to['peak_bytes'], to['reserved_bytes']), (figures['lower_bound_bytes'], plan['bytes']), (text, generation, 'diff'))
 
 
 @test

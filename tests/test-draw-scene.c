@@ -1,10 +1,12 @@
 #include "tests/draw-scene.h"
+#include "tests/lazy-run.h"
 #include "tests/many-ranges.h"
 #include "tests/util.h"
 #include "ui/draw/axis.h"
 #include "ui/draw/layout.h"
 
 #include "core/base/hash.h"
+#include "core/candela/story.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,6 +233,24 @@ static void test_empty(void)
     psc_arena_release(&arena);
 }
 
+/* What the caller lends is drawn, and neither curve nor status count it. */
+static void test_leaves_are_the_callers(void)
+{
+    struct psc_candela_options options = {.align = 1};
+    struct psc_lazy l = {0};
+    struct psc_arena arena = {0};
+    struct psc_story *story = NULL;
+    struct psc_candela_plan *plan = plan_text(&l, &arena, "(a + b) * 2", &options);
+    g_assert_cmpint(psc_candela_lower(&arena, plan, false, &story, NULL), ==, PSC_OK);
+    struct draw_scene *d = draw_scene_story(NULL, story);
+    g_assert_cmpuint(d->history->tenancy_n, ==, 4);
+    g_assert_cmpuint(d->history->used_peak_bytes, ==, 16);
+    g_assert_cmpuint(d->scene->peak_bytes, ==, 16);
+    draw_scene_free(d);
+    psc_arena_release(&arena);
+    psc_lazy_release(&l);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -243,5 +263,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ui/draw/scene/bars-side-by-side", test_overlapping);
     g_test_add_func("/ui/draw/scene/an-empty-map-says-why", test_empty);
     g_test_add_func("/ui/draw/scene/labels-from-long-to-short", test_labels_longest_first);
+    g_test_add_func("/ui/draw/scene/leaves-are-the-callers", test_leaves_are_the_callers);
     return g_test_run();
 }

@@ -1,8 +1,8 @@
 #include "app/cli/figures.h"
 
 #include "app/cli/words.h"
-#include "core/candela/kept.h"
 #include "core/debug/explain.h"
+#include "core/debug/shootout.h"
 #include "traces/traces.h"
 
 #include <inttypes.h>
@@ -81,37 +81,17 @@ void cli_add_certificate(struct psc_text *out, const char *name, const char *whe
         psc_text_addf(out, ": the gap is %.2f %%, a lower one may exist (the search had %" PRIu64 " looks).\n", gap, space->work);
 }
 
-bool cli_live(const struct psc_analysis *analysis, uint64_t *ret_peak, uint64_t *ret_buffers)
-{
-    const struct psc_plan *plan = analysis->plan;
-    const struct psc_candela_kept *kept = analysis->phase->expression;
-    struct psc_candela_memory memory;
-    if (kept && kept->plan) {
-        if (psc_candela_report(kept->plan, &memory, NULL))
-            return false;
-        *ret_peak = 4 * memory.peak;
-        *ret_buffers = kept->plan->slot_n;
-        return true;
-    }
-    *ret_peak = plan ? plan->figures.peak_live_bytes : analysis->history ? analysis->history->peak_bytes : 0;
-    *ret_buffers = plan ? plan->figures.buffers : analysis->story ? analysis->story->buffer_n : 0;
-    return true;
-}
-
 void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis)
 {
     if (analysis->plan) {
         psc_figures_write_json(j, &analysis->plan->figures);
         return;
     }
-    uint64_t peak, buffers;
-    bool known = cli_live(analysis, &peak, &buffers);
-    if (!known)
-        j->out.failed = true;
+    struct psc_cost cost = psc_cost_of(analysis);
     psc_json_object(j);
-    if (known && analysis->story) {
-        psc_json_put_u64(j, "buffers", buffers);
-        psc_json_put_u64(j, "peak_live_bytes", peak);
+    if (analysis->story) {
+        psc_json_put_u64(j, "buffers", cost.buffers);
+        psc_json_put_u64(j, "peak_live_bytes", cost.peak_live);
     }
     psc_json_end_object(j);
 }

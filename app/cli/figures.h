@@ -11,9 +11,6 @@ void cli_add_figures(struct psc_text *out, const struct psc_analysis *analysis);
 /* What an arena has and what is proved of it: "arena.cpu: 611,344 bytes by greedy-size. As many are alive at position 439: ...".
  * when: "position 439". */
 void cli_add_certificate(struct psc_text *out, const char *name, const char *when, const struct psc_offsets_space *space);
-/* What --max-peak and --max-buffers look at. Of an expression what its plan asks for, as `plan` says it: leaves are the caller's.
- * false: out of memory. */
-bool cli_live(const struct psc_analysis *analysis, uint64_t *ret_peak, uint64_t *ret_buffers);
 /* {"nodes":440,"placed":...}: of the plan; of a story without a plan, what it tells. */
 void cli_figures_json(struct psc_json *j, const struct psc_analysis *analysis);
 /* The file's id of a node under a key; null without a graph or for PSC_NONE. */

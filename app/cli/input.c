@@ -1,11 +1,11 @@
 #include "app/cli/input.h"
 
-#include "app/cli/figures.h"
 #include "app/cli/lazy.h"
 #include "app/cli/progress.h"
 #include "app/cli/words.h"
 #include "app/model.h"
 #include "core/base/mem.h"
+#include "core/debug/shootout.h"
 #include "core/plan/capacity.h"
 #include "core/plan/offsets/offsets.h"
 #include "traces/traces.h"
@@ -329,8 +329,8 @@ enum cli_exit cli_print(struct psc_text *text, enum cli_exit status)
 
 enum cli_exit cli_budget(const struct cli_options *options, const struct psc_analysis *analysis, uint32_t phase)
 {
-    uint64_t peak, buffers;
-    return cli_live(analysis, &peak, &buffers) ? cli_budget_of(options, peak, buffers, phase) : cli_complain_nomem();
+    struct psc_cost cost = psc_cost_of(analysis);
+    return cli_budget_of(options, cost.peak_live, cost.buffers, phase);
 }
 
 enum cli_exit cli_budget_of(const struct cli_options *options, uint64_t peak, uint64_t buffers, uint32_t phase)

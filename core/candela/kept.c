@@ -79,7 +79,9 @@ enum psc_status psc_candela_keep(struct psc_arena *arena, const struct psc_lazy 
     kept->plan = copy_plan(arena, plan, &kept->lazy);
     if (!kept->plan)
         return psc_fail_nomem(reterr);
-    enum psc_status status = psc_lazy_sort_moves(arena, l, root, &kept->moves, &kept->move_n, reterr);
+    enum psc_status status = psc_candela_report(plan, &kept->memory, reterr);
+    if (!status)
+        status = psc_lazy_sort_moves(arena, l, root, &kept->moves, &kept->move_n, reterr);
     if (!status)
         *ret = kept;
     return status;

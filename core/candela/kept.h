@@ -31,6 +31,7 @@ struct psc_candela_kept {
     struct psc_lazy lazy;
     uint32_t root;                       /* as written; the plan's is where the result stands */
     const struct psc_candela_plan *plan;
+    struct psc_candela_memory memory;    /* what the plan asks of the heap */
     const struct psc_lazy_move *moves;
     uint32_t move_n;
     struct psc_candela_verdict verdict;  /* filled in by who keeps it; else empty */

@@ -64,14 +64,14 @@ static uint64_t bytes_of(const struct psc_strides *layout, uint64_t *ret_lo)
     return 4 * (hi - lo);
 }
 
-static void settle_filled(struct lowering *l, uint32_t id, uint32_t value, const char *what, const struct psc_strides *layout,
-                          enum psc_role role)
+/* Leaves, inputs and caches are their owners': no memory that the plan asks for. */
+static void settle_filled(struct lowering *l, uint32_t id, uint32_t value, const char *what, const struct psc_strides *layout)
 {
     uint64_t lo, hi;
     char text[96];
     psc_layout_span(layout, &lo, &hi);
     snprintf(text, sizeof text, "%s %.60s", what, l->plan->names[id]);
-    l->spots[id] = (struct spot){value, value, add_buffer(l, text, role, 4 * hi), 0, *layout};
+    l->spots[id] = (struct spot){value, value, add_buffer(l, text, PSC_ROLE_EXTERNAL, 4 * hi), 0, *layout};
 }
 
 /* Where each step's result lies, in order: ids are made once, and what comes later is not known earlier. */
@@ -81,8 +81,7 @@ static void settle_step(struct lowering *l, uint32_t p)
     struct spot *spot = &l->spots[step->id];
     if (is_filled(step->how)) {
         bool kept = step->how == PSC_HOW_CACHE_HIT;
-        settle_filled(l, step->id, p, kept ? "cache" : "edge", kept && step->cell ? &step->cell->layout : &step->layout,
-                      kept ? PSC_ROLE_EXTERNAL : PSC_ROLE_INPUT);
+        settle_filled(l, step->id, p, kept ? "cache" : "edge", kept && step->cell ? &step->cell->layout : &step->layout);
     } else if (psc_how_is_reference(step->how)) {
         const struct spot *from = &l->spots[step->inputs[step->operand]];
         *spot = *from;
@@ -368,7 +367,7 @@ static bool lower(struct lowering *l, struct psc_arena *scratch)
     psc_story_add_lane(l->story, "cpu", psc_story_add_backend(l->story, "cpu"));
     add_buffers(l);
     for (uint32_t k = 0; k < plan->external_n; k++)
-        settle_filled(l, plan->externals[k], plan->n + k, "input", &plan->external_layouts[k], PSC_ROLE_INPUT);
+        settle_filled(l, plan->externals[k], plan->n + k, "input", &plan->external_layouts[k]);
     for (uint32_t p = 0; p < plan->n; p++)
         settle_step(l, p);
     for (uint32_t p = 0; p < plan->n; p++) {

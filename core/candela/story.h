@@ -1,9 +1,9 @@
 /* core/candela/story.h: a lazy plan as a story, so that checker, history, timeline and tables know it.
  *
  * Value and position p are step p. Edges, filled caches and inputs of skeletons are filled at -1, each in a buffer of its
- * own; a slot is a buffer s0, s1 ..., or bytes of the buffer `arena`. References are views of what they show; a step in
- * place reads, takes the operand's bytes by an alias event, writes. A read names the bytes that the kernel looks at, faults
- * included. What a cache keeps is read by the host at the end, and the result is exported.
+ * own, which counts as the caller's; a slot is a buffer s0, s1 ..., or bytes of the buffer `arena`. References are views of
+ * what they show; a step in place reads, takes the operand's bytes by an alias event, writes. A read names the bytes that the
+ * kernel looks at, faults included. What a cache keeps is read by the host at the end, and the result is exported.
  */
 #ifndef PSC_CORE_CANDELA_STORY_H
 #define PSC_CORE_CANDELA_STORY_H

@@ -1,5 +1,7 @@
 #include "core/debug/shootout.h"
 
+#include "core/candela/kept.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,10 @@ static struct psc_cost cost_of_story(const struct psc_analysis *a)
     c.buffers = buffers;
     for (uint32_t t = 0; t < h->tenancy_n; t++)
         c.in_place += h->tenancies[t].prev_version != PSC_NONE;
+    if (a->phase->expression && a->phase->expression->plan) {
+        c.buffers = a->phase->expression->plan->slot_n;
+        c.peak_live = 4 * a->phase->expression->memory.peak;
+    }
     if (a->packed) {
         c.reserved = a->packed->spaces[0].height;
         c.lower_bound = c.peak_live = a->packed->spaces[0].bound;
@@ -58,8 +64,7 @@ static struct psc_cost cost_of_story(const struct psc_analysis *a)
     return c;
 }
 
-/* All 0 without a story. */
-static struct psc_cost cost_of(const struct psc_analysis *a)
+struct psc_cost psc_cost_of(const struct psc_analysis *a)
 {
     if (a->plan)
         return cost_of_plan(a->plan);
@@ -138,7 +143,7 @@ enum psc_status psc_contender_run(const struct psc_phase *phase, const char *nam
         ret->analysis = NULL;
         return refuse(ret, status, &error, reterr);
     }
-    ret->cost = cost_of(ret->analysis);
+    ret->cost = psc_cost_of(ret->analysis);
     ret->able = true;
     return PSC_OK;
 }

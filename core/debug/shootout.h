@@ -25,6 +25,9 @@ struct psc_cost {
     enum psc_proof proof;        /* of planners of arenas: what they know of the height; else PSC_PROOF_NONE */
 };
 
+/* All 0 without a story. Of an expression: what its plan asks for, as `plan` says it; leaves are the caller's. */
+struct psc_cost psc_cost_of(const struct psc_analysis *analysis);
+
 #define PSC_SHOOTOUT_RUNS 9u     /* at most so many are timed */
 #define PSC_SHOOTOUT_MS 200.0    /* no further run once so many milliseconds were spent on them */
 

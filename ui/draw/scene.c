@@ -441,6 +441,8 @@ static bool build_usage(struct build *b)
         if (!mine)
             return false;
         for (uint32_t r = lane->row_at; r < lane->row_at + lane->row_n; r++) {
+            if (!psc_history_counts(b->story->buffers[s->rows[r].buffer].role))
+                continue; /* its owner's: drawn, not counted */
             if (!psc_history_add_used(b->history, s->rows[r].buffer, mine))
                 return false;
             for (uint32_t i = s->rows[r].bar_at; i < s->rows[r].bar_end; i++)
