@@ -592,7 +592,14 @@ def wrong_fills_are_told():
     where = save(g)
     for fill, words in (('nothing=1', ('no input is called nothing', 'x', 'ids')), ('0=1,2', ('3 elements', '2 are given')),
                         ('0=1,2,3,4', ('3 elements', '4 are given')), ('0=1,b,3', ('value 1', 'is not a number')),
-                        ('ids=1.5,2', ('ids',)), ('ids=1,4294967296', ('value 1', 'whole number of 32 bits')),
+                        ('ids=1.5,2', ('ids',)), ('ids=1,4294967296', ("value 1 does not fit an i32, which goes from -2147483648 to 2147483647", "'4294967296'")),
+                        ('ids=2147483648,1', ('value 0 does not fit',)), ('ids=1,-2147483649', ('value 1 does not fit',)),
+                        ('ids=0x100000000,1', ('value 0 does not fit',)), (f'ids={"9" * 60},1', ('value 0 does not fit',)),
+                        ('ids=nan,1', ("value 0 is not a whole number of 32 bits: 'nan'",)), ('ids=1,2x', ("not a whole number of 32 bits: '2x'",)),
+                        ('ids=0x,1', ("not a whole number of 32 bits: '0x'",)), ('ids=', ('2 elements', '0 are given')),
+                        ('0=1e39,2,3', ("0: value 0 does not fit an f32, whose largest is 3.4028235e38: '1e39'",)),
+                        ('0=1,-1e400,3', ("value 1 does not fit an f32, whose largest is 3.4028235e38: '-1e400'",)),
+                        (f'0=1,2,1{"0" * 60}', ('value 2 does not fit an f32',)), ('0=', ('3 elements', '0 are given')),
                         ('x=1,2,3', ('two inputs are called x', '0 and 2')), ('0=1,,3', ('value 1',)), ('0', ('--fill',)),
                         ('0=0x10,1,1', ('is not a number',)), ('0=1,2,3,', ('comma',))):
         answer = run('run', where, '--fill', fill)
@@ -1311,7 +1318,7 @@ def options_that_mean_nothing_are_refused():
             ('--temp is for models', ('run', where, *x, '--temp', '1')), ('--chunk is for models', ('run', where, *x, '--chunk', '2')),
             ('--seed is for models', ('run', where, *x, '--seed', '2')), ('-n is for models', ('run', where, *x, '-n', '2')),
             ('x is filled twice', ('run', where, *x, '--fill', 'x=4,3,2,1')),
-            ("not a number", ('run', where, '--fill', 'x=1e400,2,3,4')),
+            ("does not fit an f32", ('run', where, '--fill', 'x=1e400,2,3,4')),
             ('for graphs', (*hello, '--times', '1')), ('for graphs', (*hello, '--refill')),
             ('not --trace', ('run', '--expr', 'a + b', '--trace', path('t'))), ('not -p', ('run', '--expr', 'a + b', '-p', 'x')),
             ('not --hashes', ('run', '--expr', 'a + b', '--hashes')),

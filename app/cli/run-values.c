@@ -20,22 +20,26 @@ struct words { /* the numbers of one list */
     bool real; /* f32, else i32 */
 };
 
-static bool next_real(const char **at, uint32_t *ret)
+enum read { READ_DONE, READ_NO_NUMBER, READ_TOO_LARGE };
+
+static enum read next_real(const char **at, uint32_t *ret)
 {
     char *end;
     const char *p = **at == '-' || **at == '+' ? *at + 1 : *at;
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
-        return false;
+        return READ_NO_NUMBER;
     errno = 0;
     float x = strtof(*at, &end);
-    if (end == *at || isspace((unsigned char)**at) || (errno == ERANGE && isinf(x))) /* "inf" is one, 1e400 is not */
-        return false;
+    if (end == *at || isspace((unsigned char)**at))
+        return READ_NO_NUMBER;
+    if (errno == ERANGE && isinf(x)) /* "inf" is one, 1e39 is not */
+        return READ_TOO_LARGE;
     memcpy(ret, &x, sizeof x);
     *at = end;
-    return true;
+    return READ_DONE;
 }
 
-static bool next_whole(const char **at, uint32_t *ret)
+static enum read next_whole(const char **at, uint32_t *ret)
 {
     bool negative = **at == '-', hex = !strncmp(*at, "0x", 2) || !strncmp(*at, "0X", 2);
     const char *p = *at + (hex ? 2 : negative);
@@ -43,15 +47,28 @@ static bool next_whole(const char **at, uint32_t *ret)
     size_t digits = 0;
     for (; hex ? isxdigit((unsigned char)*p) : isdigit((unsigned char)*p); p++, digits++) {
         unsigned d = isdigit((unsigned char)*p) ? (unsigned)(*p - '0') : (unsigned)(tolower((unsigned char)*p) - 'a') + 10;
-        n = n * (hex ? 16 : 10) + d;
-        if (n > UINT32_MAX)
-            return false;
+        if (n <= UINT32_MAX) /* above, more digits change nothing */
+            n = n * (hex ? 16 : 10) + d;
     }
-    if (!digits || (!hex && n > (uint64_t)INT32_MAX + negative))
-        return false;
+    if (!digits || !(*p == ',' || *p == ' ' || !*p))
+        return READ_NO_NUMBER;
+    if (n > (hex ? UINT32_MAX : (uint64_t)INT32_MAX + negative))
+        return READ_TOO_LARGE;
     *ret = negative ? (uint32_t)(0 - n) : (uint32_t)n;
     *at = p;
-    return true;
+    return READ_DONE;
+}
+
+static enum psc_status complain(const struct words *list, enum read how, const char *name, uint64_t n, struct psc_error *reterr)
+{
+    int length = (int)strcspn(list->at, ", ");
+    if (how == READ_TOO_LARGE)
+        return psc_fail(reterr, PSC_ERR_USAGE, "%s: value %" PRIu64 " does not fit %s: '%.*s'", name, n,
+                        list->real ? "an f32, whose largest is 3.4028235e38"
+                                   : "an i32, which goes from -2147483648 to 2147483647, or to 0xffffffff in hex",
+                        length < 40 ? length : 40, list->at);
+    return psc_fail(reterr, PSC_ERR_USAGE, "%s: value %" PRIu64 " is not %s: '%.*s'", name, n,
+                    list->real ? "a number, nan or inf" : "a whole number of 32 bits", length < 40 ? length : 40, list->at);
 }
 
 /* words NULL: only counts. PSC_ERR_USAGE names the place, from 0, of what is no number. */
@@ -65,9 +82,9 @@ static enum psc_status read_list(struct words list, uint32_t *words, uint64_t *r
             list.at++;
             continue;
         }
-        if (!(list.real ? next_real : next_whole)(&list.at, &word))
-            return psc_fail(reterr, PSC_ERR_USAGE, "%s: value %" PRIu64 " is not %s: '%.20s'", name, n,
-                            list.real ? "a number, nan or inf" : "a whole number of 32 bits", list.at);
+        enum read how = (list.real ? next_real : next_whole)(&list.at, &word);
+        if (how != READ_DONE)
+            return complain(&list, how, name, n, reterr);
         if (words)
             words[n] = word;
         n++;
