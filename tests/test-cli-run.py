@@ -613,6 +613,21 @@ def wrong_fills_are_told():
 
 
 @test
+def a_refused_run_says_why_and_no_more():
+    g = save(graph("""
+        0 ids input 1 dtype=i32
+        1 t input 4 2
+        2 y get_rows 4 < 1 0
+    """, [2]))
+    for words in ((), ('--verify',)):
+        answer = run('run', g, '--fill', 'ids=7', '--fill', 't=1,2,3,4,5,6,7,8', *words)
+        equal(answer.status, 2, answer.err)
+        equal(len(answer.err.splitlines()), 1, answer.err)
+        answer = run('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '--n-ctx', '1', *words)
+        equal((answer.status, len(answer.err.splitlines())), (2, 1), answer.err)
+
+
+@test
 def inputs_without_a_name_go_by_their_ids():
     g = graph('''
         7 x input 2

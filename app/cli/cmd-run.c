@@ -462,13 +462,14 @@ static enum cli_exit execute(struct running *r)
     cli_arena_stream(&r->files, &r->result);
     if (cli_run_files_close(&r->files, &r->result))
         exit = CLI_BAD;
-    if (verify(r))
+    bool compared = !verify(r);
+    if (!compared)
         exit = CLI_BAD;
     if (ran && r->request.move_at > r->result.executions)
         fprintf(stderr, "planscope-cli: --move %" PRIu32 ": nothing moved, the run ended after forward %" PRIu32 "\n", r->request.move_at,
                 r->result.executions);
     cli_tell_findings(&r->result, r->options->run.contents);
-    if (r->verify && !r->result.cancelled)
+    if (r->verify && !r->result.cancelled && compared && (ran || r->verified.steps || r->verified.cancelled)) /* else all is said */
         cli_tell_verified(&r->verified);
     if (ran) { /* a file that could not be written takes nothing from what was computed */
         enum cli_exit said = answer(r);
