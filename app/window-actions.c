@@ -5,6 +5,7 @@
 #include "ui/keys.h"
 #include "ui/navigate.h"
 #include "ui/palette.h"
+#include "ui/workspace-phases.h"
 
 #define PLAY_MS 180
 #define PLAY_SLOW_MS 700
@@ -112,6 +113,11 @@ static void next_problem(PscWindow *self)
 static void previous_problem(PscWindow *self)
 {
     to_problem(self, -1);
+}
+
+static void next_wrong_phase(PscWindow *self)
+{
+    psc_workspace_go_to_wrong(self->ws, 1);
 }
 
 static void show_problem(PscWindow *self)
@@ -514,6 +520,7 @@ static const struct {
     {"win.next-reader", next_reader, TRUE},
     {"win.next-problem", next_problem, TRUE},
     {"win.previous-problem", previous_problem, TRUE},
+    {"win.next-wrong-phase", next_wrong_phase, TRUE},
     {"win.show-problem", show_problem, TRUE},
     {"win.show-unwritten", show_unwritten, TRUE},
     {"win.show-invariant", show_invariant, TRUE},
@@ -568,7 +575,7 @@ static gboolean is_of_timeline(const char *name)
 {
     static const char *const names[] = {"win.find", "win.plan-options", "win.drawer", "win.lists", "win.inspector", "win.focus-map",
                                         "win.show-problem", "win.show-unwritten", "win.next-problem", "win.previous-problem",
-                                        "win.toggle-mode", NULL};
+                                        "win.next-wrong-phase", "win.toggle-mode", NULL};
     return g_strv_contains(names, name);
 }
 
@@ -639,6 +646,7 @@ void psc_window_update_actions(PscWindow *self)
     const struct psc_story *story = has ? psc_workspace_study(self->ws)->analysis->story : NULL;
     if (story)
         problems += story->alarm_n;
+    problems += has && psc_workspace_wrong_phase(self->ws, 1) != PSC_NONE;
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.next-problem", problems > 0);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.previous-problem", problems > 0);
     gtk_widget_action_set_enabled(GTK_WIDGET(self), "win.show-problem", clobbers > 0);

@@ -50,6 +50,8 @@ GtkWidget *psc_window_centre(PscWindow *self);
 void psc_window_set_status(PscWindow *self, const char *text); /* until the cursor moves */
 
 void psc_window_show_status(PscWindow *self);
+
+/* window-badge.c */
 void psc_window_show_badge(PscWindow *self);
 
 /* window-pages.c */

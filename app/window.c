@@ -1,6 +1,5 @@
 #include "app/window-private.h"
 
-#include "core/debug/arena-track.h"
 #include "core/debug/explain.h"
 #include "core/debug/explain-rows.h"
 #include "ui/access.h"
@@ -42,59 +41,6 @@ static void show_title(PscWindow *self)
     gtk_window_set_title(GTK_WINDOW(self), whole);
     g_free(whole);
     g_string_free(about, TRUE);
-}
-
-/* How many invariants of the arenas did not hold at some time of the run. */
-static guint broken_invariants(PscWorkspace *ws)
-{
-    PscStudy *study = psc_workspace_study(ws);
-    return study && study->analysis->story ? (guint)__builtin_popcount(psc_arena_ever_broken(study->analysis->story)) : 0;
-}
-
-/* The badge counts what is wrong: clobbers first, then invariants of arenas, then records that are not the nodes' own. */
-void psc_window_show_badge(PscWindow *self)
-{
-    uint32_t clobbers, overwritten;
-    psc_navigate_problem_n(self->ws, &clobbers, &overwritten);
-    PscRecords *records = psc_workspace_records(self->ws);
-    const struct psc_kv_step *kv = psc_workspace_study(self->ws) ? psc_workspace_kv(self->ws) : NULL;
-    guint broken = clobbers ? 0 : broken_invariants(self->ws);
-    gboolean unwritten = !clobbers && !broken && kv && kv->alarm_n;
-    bool expression = psc_workspace_study(self->ws) && psc_workspace_study(self->ws)->phase.expression;
-    char *text = clobbers    ? g_strdup_printf("\xe2\x9a\xa0 %u %s%s", clobbers, expression ? "problem" : "clobber",
-                                               clobbers == 1 ? "" : "s")
-                 : broken    ? g_strdup_printf("\xe2\x9a\xa0 %u invariant%s", broken, broken == 1 ? "" : "s")
-                 : unwritten ? g_strdup("\xe2\x9a\xa0 unwritten rows")
-                 : overwritten
-                     ? g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records",
-                                       overwritten, records->check.n)
-                     : g_strdup("\xe2\x9c\x93 clean");
-    gboolean wrong = FALSE;
-    char *page = psc_window_page_badge(self, &wrong);
-    gtk_label_set_text(GTK_LABEL(self->badge_text), page ? page : text);
-    gtk_widget_remove_css_class(self->badge, "clobber-solid");
-    gtk_widget_remove_css_class(self->badge, "warn-solid");
-    if (page ? wrong : clobbers || broken || unwritten || overwritten)
-        gtk_widget_add_css_class(self->badge,
-                                 page || clobbers || broken || unwritten ? "clobber-solid" : "warn-solid");
-    gtk_actionable_set_action_name(GTK_ACTIONABLE(self->badge), broken ? "win.mode" : "win.drawer-tab");
-    gtk_actionable_set_action_target(GTK_ACTIONABLE(self->badge), "s",
-                                     broken                     ? "inside"
-                                     : unwritten                ? "kv"
-                                     : clobbers || !overwritten ? "problems"
-                                                                : "records");
-    char *name = clobbers      ? g_strdup_printf("%u clobbers. Show the list of problems", clobbers)
-                 : broken      ? g_strdup_printf("%u of the arenas\xe2\x80\x99 invariants broke. Inside (I) shows which and where", broken)
-                 : unwritten   ? g_strdup("Rows are read that nobody wrote. Show what the step writes and reads")
-                 : overwritten ? g_strdup_printf("%u records are overwritten. Show the recorded values", overwritten)
-                               : g_strdup("No problem found. Show the list of problems");
-    psc_ui_name(self->badge, name);
-    gtk_widget_set_tooltip_text(self->badge, name);
-    PscStudy *study = psc_workspace_study(self->ws);
-    gtk_widget_set_visible(self->badge, study && study->analysis->story); /* nothing was checked: no verdict */
-    g_free(name);
-    g_free(page);
-    g_free(text);
 }
 
 void psc_window_set_status(PscWindow *self, const char *text)
@@ -212,7 +158,7 @@ static void changed_cb(PscWindow *self, guint what)
         psc_window_pages_rest(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
         show_title(self);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_VIEW) ||
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_STEPS | PSC_CHANGED_PHASES | PSC_CHANGED_VIEW) ||
         (what & PSC_CHANGED_KV && psc_workspace_kv_reading(self->ws, NULL) != self->kv_reading)) {
         self->kv_reading = psc_workspace_kv_reading(self->ws, NULL);
         psc_window_show_badge(self);

@@ -1,10 +1,10 @@
 #include "ui/context-bar.h"
 
-#include "core/debug/arena-track.h"
 #include "ui/access.h"
 #include "ui/palette.h"
 #include "ui/phase-choice.h"
 #include "ui/plan-menu.h"
+#include "ui/workspace-phases.h"
 
 #define TOGGLES_MAX 4 /* phases side by side; more of them stand in a drop-down */
 #define STRIP_MAX 48 /* token buttons; further steps are reached by the drop-down */
@@ -32,15 +32,18 @@ static void phase_cb(GtkToggleButton *button, PscContextBar *self)
         psc_workspace_set_phase(self->ws, GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "phase")));
 }
 
-static char *phase_words(PscContextBar *self, guint index)
+static char *phase_words(PscContextBar *self, guint index, char **ret_name)
 {
     const struct psc_phase *phase = psc_workspace_phase(self->ws, index);
     const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
     char *words = phase->graph ? g_strdup_printf("%s \xc2\xb7 %u op%s", kind, phase->graph->n, phase->graph->n == 1 ? "" : "s") : g_strdup(kind);
     words[0] = g_ascii_toupper(words[0]);
-    if (!phase->story || !psc_arena_ever_broken(phase->story))
-        return words;
-    char *marked = g_strconcat(words, "  \xe2\x9a\xa0", NULL); /* known without looking at the phase */
+    char *mark = psc_workspace_phase_mark(self->ws, index, TRUE);
+    char *marked = *mark ? g_strconcat(words, "  ", mark, NULL) : g_strdup(words);
+    char *told = psc_workspace_phase_mark(self->ws, index, FALSE);
+    *ret_name = *told ? g_strconcat(words, "  ", told, NULL) : g_strdup(words);
+    g_free(told);
+    g_free(mark);
     g_free(words);
     return marked;
 }
@@ -84,9 +87,12 @@ static void fill_phases(PscContextBar *self)
     psc_workspace_wanted(self->ws, &wanted, &step);
     for (guint i = 0; i < n; i++) {
         GtkWidget *button = at ? at : add_toggle(self, i);
-        char *words = phase_words(self, i);
-        if (g_strcmp0(gtk_button_get_label(GTK_BUTTON(button)), words) != 0)
+        char *name, *words = phase_words(self, i, &name);
+        if (g_strcmp0(gtk_button_get_label(GTK_BUTTON(button)), words) != 0) {
             gtk_button_set_label(GTK_BUTTON(button), words);
+            psc_ui_name(button, name);
+        }
+        g_free(name);
         g_free(words);
         if (i == wanted)
             gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(button), TRUE);
@@ -269,7 +275,7 @@ static void changed_cb(PscContextBar *self, guint what)
 {
     self->syncing = TRUE;
     gtk_widget_set_visible(GTK_WIDGET(self), psc_workspace_study(self->ws) != NULL);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_PHASES))
         fill_phases(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_STEP)) {
         fill_steps(self);

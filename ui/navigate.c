@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 #include "ui/filter.h"
+#include "ui/workspace-phases.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -193,7 +194,7 @@ static psc_node overwritten_node(const PscRecords *records, uint32_t index)
     return PSC_NONE;
 }
 
-bool psc_navigate_invariant(PscWorkspace *ws, int direction)
+static bool to_invariant(PscWorkspace *ws, int direction, bool wraps)
 {
     PscStudy *study = psc_workspace_study(ws);
     const struct psc_story *story = study ? study->analysis->story : NULL;
@@ -211,17 +212,25 @@ bool psc_navigate_invariant(PscWorkspace *ws, int direction)
             break;
         }
     }
-    if (has_any)
-        psc_workspace_step_to(ws, has_next ? next : around);
-    return has_any;
+    if (!has_next && !(has_any && wraps))
+        return false;
+    psc_workspace_step_to(ws, has_next ? next : around);
+    return true;
+}
+
+bool psc_navigate_invariant(PscWorkspace *ws, int direction)
+{
+    return to_invariant(ws, direction, true);
 }
 
 bool psc_navigate_problem(PscWorkspace *ws, int direction)
 {
     uint32_t clobbers, n = psc_navigate_problem_n(ws, &clobbers, NULL);
     if (n == 0)
-        return psc_navigate_invariant(ws, direction);
+        return to_invariant(ws, direction, false) || psc_workspace_go_to_wrong(ws, direction) || to_invariant(ws, direction, true);
     int64_t at = problem_index(ws, clobbers);
+    if (at == (direction > 0 ? (int64_t)n - 1 : 0) && psc_workspace_go_to_wrong(ws, direction))
+        return true;
     at = at < 0 ? (direction > 0 ? 0 : (int64_t)n - 1) : (at + direction + n) % n;
     if ((uint32_t)at < clobbers) {
         psc_workspace_select_finding(ws, (int)at);

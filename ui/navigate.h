@@ -20,7 +20,7 @@ bool psc_navigate_last_writer(PscWorkspace *ws);
 bool psc_navigate_next_reader(PscWorkspace *ws);
 
 /* Clobbers first, then records that hold another node's value; where there are none of either, events that break an invariant of the
- * arenas; wraps around. */
+ * arenas; behind the last one the next phase in which something is wrong; wraps around. */
 bool psc_navigate_problem(PscWorkspace *ws, int direction);
 bool psc_navigate_invariant(PscWorkspace *ws, int direction);
 uint32_t psc_navigate_problem_n(PscWorkspace *ws, uint32_t *ret_clobbers, uint32_t *ret_records);

@@ -1,6 +1,7 @@
 #include "ui/phase-choice.h"
 
 #include "ui/access.h"
+#include "ui/workspace-phases.h"
 
 #include <string.h>
 
@@ -15,8 +16,12 @@ static char *words_of(PscWorkspace *ws, guint i)
 {
     const struct psc_phase *phase = psc_workspace_phase(ws, i);
     const char *kind = phase->kind && *phase->kind ? phase->kind : "phase";
-    return phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u op%s", i + 1, kind, phase->graph->n, phase->graph->n == 1 ? "" : "s")
-                        : g_strdup_printf("%u  %s", i + 1, kind);
+    char *mark = psc_workspace_phase_mark(ws, i, FALSE);
+    const char *gap = *mark ? "  " : "";
+    char *words = phase->graph ? g_strdup_printf("%u  %s \xc2\xb7 %u op%s%s%s", i + 1, kind, phase->graph->n, phase->graph->n == 1 ? "" : "s", gap, mark)
+                               : g_strdup_printf("%u  %s%s%s", i + 1, kind, gap, mark);
+    g_free(mark);
+    return words;
 }
 
 /* Only what is otherwise changes: while more phases are found the list may be open, scrolled, and somebody's finger on a row. */
@@ -45,7 +50,7 @@ static void fill(GtkDropDown *choice, PscWorkspace *ws)
 
 static void told_cb(PscWorkspace *ws, guint what, GtkDropDown *choice)
 {
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_BUSY))
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_BUSY | PSC_CHANGED_PHASES))
         fill(choice, ws);
 }
 

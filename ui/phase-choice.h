@@ -1,4 +1,4 @@
-/* ui/phase-choice.h: a drop-down of the document's phases, "1  prefill · 440 ops": shows the one that is shown, and chooses another.
+/* ui/phase-choice.h: a drop-down of the document's phases, "1  prefill · 440 ops  ⚠ 3 clobbers": shows the one that is shown, and chooses another.
  *
  * It follows its workspace by itself. With `hides` it is seen only where there is a choice.
  */

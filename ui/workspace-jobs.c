@@ -55,6 +55,8 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
         struct phase_state *kept = psc_workspace_state(self, job->phase_index);
         if (kept->study)
             kept->options = kept->study->options;
+        psc_workspace_forget_verdict(self, kept);
+        psc_workspace_take_verdict(self);
         psc_workspace_set_failure(self, job->error.text);
         psc_workspace_emit(self, PSC_CHANGED_BUSY);
         return;
@@ -90,6 +92,8 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer data G_GNUC
         psc_workspace_after_replan(self);
     else if (what & PSC_CHANGED_STUDY) /* a step with events of its own, or back from one */
         psc_workspace_after_story(self, at);
+    if (self->asked_finding)
+        psc_workspace_aim(self, self->asked_finding);
     psc_workspace_emit(self, what);
 }
 
@@ -97,8 +101,10 @@ void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const st
 {
     struct phase_state *state = psc_workspace_state(self, phase);
     gboolean was_planned = state->options.as_planned;
-    if (options)
+    if (options) {
         state->options = *options;
+        psc_workspace_forget_verdict(self, state);
+    }
     psc_workspace_story_prepare(self, state);
     struct job *job = g_new0(struct job, 1);
     job->document = psc_document_ref(self->document);
@@ -114,6 +120,7 @@ void psc_workspace_request(PscWorkspace *self, guint phase, guint step, const st
     job->request = ++self->request;
     self->asked_phase = phase;
     self->asked_step = step;
+    self->asked_finding = 0;
     GTask *task = g_task_new(self, NULL, job_done, NULL);
     g_task_set_task_data(task, job, free_job);
     self->busy = TRUE;

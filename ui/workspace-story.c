@@ -25,7 +25,11 @@ void psc_workspace_set_story(PscWorkspace *self, PscStoryChoice choice)
     struct phase_state *state = shown_phase(self);
     if (!state || !can_choose(state) || (choice == self->story && choice == psc_workspace_story(self)))
         return;
+    gboolean other = (choice == PSC_STORY_PLANNED) != (self->story == PSC_STORY_PLANNED);
     self->story = choice;
+    for (guint i = 0; other && i < self->phases->len; i++)
+        if (can_choose(psc_workspace_state(self, i)))
+            psc_workspace_forget_verdict(self, psc_workspace_state(self, i));
     struct psc_analysis_options options = state->options;
     options.as_planned = choice == PSC_STORY_PLANNED;
     if (options.as_planned != state->options.as_planned || self->busy)
@@ -80,9 +84,16 @@ void psc_workspace_story_adopt(PscWorkspace *self)
         self->story = PSC_STORY_RECORDED;
 }
 
+struct psc_analysis_options psc_workspace_story_options(PscWorkspace *self, const struct phase_state *state)
+{
+    struct psc_analysis_options options = state->options;
+    options.as_planned = self->story == PSC_STORY_PLANNED && can_choose(state);
+    return options;
+}
+
 void psc_workspace_story_prepare(PscWorkspace *self, struct phase_state *state)
 {
-    bool as_planned = self->story == PSC_STORY_PLANNED && can_choose(state);
+    bool as_planned = psc_workspace_story_options(self, state).as_planned;
     state->options.as_planned = as_planned;
     if (state->study && state->study->options.as_planned != as_planned)
         g_clear_pointer(&state->study, psc_study_unref);

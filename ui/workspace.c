@@ -19,7 +19,11 @@ static const PscSelection nothing = {PSC_NONE, PSC_NONE, -1};
 
 void psc_workspace_emit(PscWorkspace *self, guint what)
 {
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY))
+        psc_workspace_take_verdict(self);
     g_signal_emit(self, changed_signal, 0, what);
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_BUSY | PSC_CHANGED_PHASES))
+        psc_workspace_look_on(self);
 }
 
 struct phase_state *psc_workspace_state(PscWorkspace *self, guint phase)
@@ -32,6 +36,12 @@ static void clear_state(gpointer data)
     struct phase_state *state = data;
     psc_study_unref(state->study);
     g_ptr_array_unref(state->tokens);
+}
+
+/* Keys of a phase come in any order: its plan may be read after its graph. */
+static bool same_subject(const struct psc_phase *a, const struct psc_phase *b)
+{
+    return a->graph == b->graph && a->plan == b->plan && a->story == b->story && a->boxes == b->boxes && a->expression == b->expression;
 }
 
 /* Takes over what the scan has found so far. Called only while no slice of the scan is running. */
@@ -50,6 +60,9 @@ void psc_workspace_sync_phases(PscWorkspace *self)
     }
     for (guint i = 0; i < self->phases->len; i++) {
         struct phase_state *state = psc_workspace_state(self, i);
+        gboolean shown = i == self->phase && self->look.study; /* its verdict is the one of what is shown */
+        if (!shown && !same_subject(&state->phase, &doc->phases[i]))
+            psc_workspace_forget_verdict(self, state);
         state->phase = doc->phases[i];
         state->step_n = psc_doc_step_n(doc, i);
     }
@@ -103,6 +116,13 @@ static void aim_at_finding(PscWorkspace *self, int finding)
                                      .buffer = f->buffer, .finding = finding};
     self->cursor = CLAMP(f->position, -1, psc_study_end(self->look.study));
     range_about(self, first, last, CONTEXT);
+}
+
+void psc_workspace_aim(PscWorkspace *self, int direction)
+{
+    uint32_t n = self->look.study->analysis->check.finding_n;
+    if (n)
+        aim_at_finding(self, direction > 0 ? 0 : (int)n - 1);
 }
 
 /* What is shown first: the first finding, else everything. */
@@ -193,6 +213,7 @@ static void drop_document(PscWorkspace *self)
     self->request++;
     self->busy = self->scanning = FALSE;
     psc_workspace_kv_drop(self);
+    psc_workspace_verdicts_drop(self);
     psc_look_clear(&self->look);
     self->look_serial++;
     self->free_study = NULL;
@@ -237,12 +258,14 @@ static void show_document(PscWorkspace *self, PscDocument *document, PscLook *lo
 void psc_workspace_adopt_beside(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title)
 {
     show_document(self, document, look, title);
+    self->beside = TRUE;
     psc_workspace_emit(self, PSC_CHANGED_ALL);
 }
 
 void psc_workspace_adopt(PscWorkspace *self, PscDocument *document, PscLook *look, const char *title)
 {
     show_document(self, document, look, title);
+    self->beside = FALSE;
     self->scanning = document->doc->steps.scan != NULL;
     psc_workspace_emit(self, PSC_CHANGED_ALL);
     psc_workspace_kv_walk_when_ready(self);

@@ -33,7 +33,8 @@ typedef enum {
     PSC_CHANGED_BUSY = 1 << 7,
     PSC_CHANGED_VIEW = 1 << 8,      /* way of drawing: rows or map, colour by, height */
     PSC_CHANGED_KV = 1 << 9,        /* ui/workspace-kv.h: what all steps wrote, the cell, the rows shown */
-    PSC_CHANGED_ALL = 0x3ff,
+    PSC_CHANGED_PHASES = 1 << 10,   /* ui/workspace-phases.h: more is known of the phases that are not shown */
+    PSC_CHANGED_ALL = 0x7ff,
 } PscChanged;
 
 /* At most one of these is selected; a finding also dims everything that has no part in it. */

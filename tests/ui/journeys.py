@@ -734,6 +734,43 @@ def a_phase_whose_arenas_broke_a_rule_is_marked_from_afar():
         w.get('push button', contains='Arena  \u26a0')
 
 
+def clean_then_wrong():
+    """A trace of two phases: the first is sound, the second reads wrong bytes."""
+    phases, trace = [], None
+    for name, kind, fault in (('sound', 'prefill', ()), ('wrong', 'decode', ('--fault', 'l1'))):
+        path = os.path.join(os.environ['HOME'], f'{name}.json')
+        subprocess.run([CLI, 'run', LESSON, '--fill', 'x=1,2,3,4', '--fill', 'w=2,2,2,2', '--trace', path, *fault],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        with open(path) as file:
+            trace = json.load(file)
+        phases.append(dict(trace['phases'][0], kind=kind))
+    path = os.path.join(os.environ['HOME'], 'clean-then-wrong.json')
+    with open(path, 'w') as file:
+        json.dump(dict(trace, phases=phases), file)
+    return path
+
+
+@suite.journey
+def a_clobber_in_another_phase_is_told_of_by_the_badge_and_reached_by_x():
+    path = clean_then_wrong()
+    told = json.loads(subprocess.run([CLI, 'check', path, '--json'], capture_output=True, text=True, check=False).stdout)
+    expect('the phases of the findings', [finding['phase'] for finding in told['findings']], [1])
+    for press in (lambda w: w.keys('x'), lambda w: w.keys('X'),
+                  lambda w: w.press('push button', contains='No problem found in this phase')):
+        with window(path) as w:
+            w.at('Before the first op')
+            badge = w.get('push button', contains='Decode: 1 clobber')
+            wait('the words of the badge', lambda: any(node.name == '\u2713 clean here \u00b7 \u26a0 1 in Decode' for node in walk(badge)))
+            w.get('push button', 'Decode \u00b7 7 ops  \u26a0 1 clobber')
+            press(w)
+            w.says('writes 16 B over')
+            w.says('Clobber 1 of 1')
+            w.get('push button', contains='1 clobber. Show')
+            w.press('push button', 'Prefill \u00b7 7 ops')
+            w.at('Before the first op')
+            w.get('push button', contains='No problem found in this phase')
+
+
 @suite.journey
 def the_kv_view_says_which_rows_each_step_writes_and_reads():
     with window(recorded('kv.json')) as w:
