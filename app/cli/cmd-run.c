@@ -163,8 +163,10 @@ static enum psc_status take_saved(struct running *r, struct psc_error *reterr)
     if (status)
         return psc_fail(reterr, status, "%s: %s", c->kv_load, why.text);
     const struct psc_kv_image *image = psc_kv_dump_image(r->saved);
-    if (image->model && q->model->name && strcmp(image->model, q->model->name))
+    if (image->model && q->model->name && strcmp(image->model, q->model->name)) {
+        clear_progress(r);
         fprintf(stderr, "planscope-cli: %s was saved of another model: its rows may mean nothing here\n", c->kv_load);
+    }
     if (!r->options->n_ctx)
         q->n_ctx = image->rows;
     if (!c->has_kv_format)

@@ -8,15 +8,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#define TEXT_MAX 1024 /* bytes; one that cannot be shown is written as up to four */
 
 enum form { SECONDS, PERCENT, COUNT, BYTES };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct {
     enum { UNKNOWN, TELLS, SILENT } mode;
-    char stage[256]; /* empty: nothing is at work */
+    char stage[4 * TEXT_MAX]; /* empty: nothing is at work */
     struct timespec quiet_since, stage_since;
     enum form form;
     uint64_t done, total;
@@ -38,18 +41,53 @@ static void clear(void)
     now.shown = false;
 }
 
+/* Columns that the letter beginning with this byte takes, counted rather too high. */
+static size_t columns_of(char byte)
+{
+    unsigned char c = (unsigned char)byte;
+    return (c & 0xc0) == 0x80 ? 0 : c >= 0xe0 ? 2 : 1;
+}
+
+/* How the stage fits into so many columns: "writing /home/some...where/x.json". Returns what stands behind the dots, NULL where
+ * there are none, and how many bytes before. */
+static const char *cut(size_t room, int *ret_before)
+{
+    const char *head = now.stage, *tail = now.stage;
+    size_t left = 0, taken = 0;
+    for (const char *p = now.stage; *p; p++)
+        left += columns_of(*p);
+    *ret_before = (int)strlen(now.stage);
+    if (left <= room)
+        return NULL;
+    room = room > 3 ? room - 3 : 0;
+    while (taken + columns_of(*head) <= room / 2)
+        taken += columns_of(*head++);
+    while (left > room - taken)
+        left -= columns_of(*tail++);
+    while (!columns_of(*tail)) /* the rest of a letter */
+        tail++;
+    *ret_before = (int)(head - now.stage);
+    return tail;
+}
+
+/* Of a line that wraps only the last row could be taken back: it is kept within the terminal. */
 static void tell(void)
 {
-    char size[32], a[32], b[32];
-    fprintf(stderr, "\r\033[K%s: ", now.stage);
+    char size[32], a[32], b[32], figure[96];
+    struct winsize terminal;
+    int before;
     switch (now.form) {
-    case SECONDS: fprintf(stderr, "%.0f s", since(&now.stage_since)); break;
-    case PERCENT: fprintf(stderr, "%.0f %%", now.total ? (double)now.done / (double)now.total * 100 : 0.0); break;
-    case BYTES: fputs(psc_bytes_text(now.done, size, sizeof size), stderr); break;
+    case SECONDS: snprintf(figure, sizeof figure, "%.0f s", since(&now.stage_since)); break;
+    case PERCENT: snprintf(figure, sizeof figure, "%.0f %%", now.total ? (double)now.done / (double)now.total * 100 : 0.0); break;
+    case BYTES: snprintf(figure, sizeof figure, "%s", psc_bytes_text(now.done, size, sizeof size)); break;
     case COUNT:
-        fprintf(stderr, "%s of %s %s", psc_thousands(now.done, a, sizeof a), psc_thousands(now.total, b, sizeof b), now.unit);
+        snprintf(figure, sizeof figure, "%s of %s %s", psc_thousands(now.done, a, sizeof a), psc_thousands(now.total, b, sizeof b), now.unit);
         break;
     }
+    size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &terminal) || !terminal.ws_col ? SIZE_MAX : terminal.ws_col;
+    size_t taken = strlen(figure) + sizeof ": ";
+    const char *behind = cut(columns > taken ? columns - taken : 0, &before);
+    fprintf(stderr, "\r\033[K%.*s%s%s: %s", before, now.stage, behind ? "..." : "", behind ? behind : "", figure);
     fflush(stderr);
     now.shown = true;
 }
@@ -81,7 +119,7 @@ static bool start(void)
 
 void cli_progress(const char *fmt, ...)
 {
-    char text[sizeof now.stage];
+    char text[TEXT_MAX];
     struct psc_text safe = {0};
     va_list ap;
     if (now.mode == UNKNOWN)

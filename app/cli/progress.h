@@ -5,7 +5,8 @@
  *     cli_progress_end();                  the line goes
  *
  * A thread of its own tells, on stderr, after a second without an end and five times a second: so what calls nobody
- * back (a plan, a check, a picture) is told of, too. Nothing is told where stderr is no terminal. What prints ends it
+ * back (a plan, a check, a picture) is told of, too. The line is cut to the terminal's width.
+ * Nothing is told where stderr is no terminal. What prints ends it
  * first; cli_complain and cli_print do.
  */
 #ifndef PSC_APP_CLI_PROGRESS_H
