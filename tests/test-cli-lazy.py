@@ -104,9 +104,10 @@ def steps_of_a_level_run_beside_each_other_wherever_a_plan_is_listed_or_run():
     equal(run('run', lazy_file('# lazy level\n' + PACKER), '--json').json['values'], [3.0, 7.0, 5.0, 9.0])
     answer = run('run', '--expr', PACKER, '--level', '--fault', 'b3')
     equal(answer.status, 2)
-    answer = run('plan', sample('qwen2.5-0.5b-metal.json'), '--planner', 'candela', '--level')
-    equal(answer.status, 2)
-    check("'level' is for expressions" in answer.err, answer.err)
+    for planner in ([], ['--planner', 'candela']):
+        answer = run('plan', sample('qwen2.5-0.5b-metal.json'), *planner, '--level')
+        equal(answer.status, 2)
+        check("'level' is for expressions: --expr TEXT or a .lazy file\n" in answer.err, answer.err)
 
 
 @test

@@ -2,11 +2,14 @@
 """The command line as the manual states it: usage, exit statuses, budgets, formats in and out, pictures."""
 import collections
 import csv
+import fcntl
 import os
 import re
 import struct
 import subprocess
 import sys
+import termios
+import unicodedata
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cli'))
@@ -149,10 +152,18 @@ def of_an_option_given_twice_the_last_one_counts():
     for words, last in ((('hardened', '0.1'), '0.1'), (('0.1', 'hardened', '0.1'), '0.1'), (('0.1', '0.2', 'hardened', '0.1', '0.2'), '0.2')):
         given = [w for word in words for w in ('--generation', word)]
         equal(good('plan', '--expr', '(a+b)*2', *given, '--json').json['generation'], last)
+    boxes = (trace, '--planner', 'optimal', '--json', '--capacity', '2GiB,metal=5', '--capacity', 'metal=1GiB', '--capacity', '1GiB')
+    options = good('plan', *boxes).json['options']
+    equal((options['capacity'], options['capacities']), (1 << 30, {'metal': 1 << 30}))
     faults = ['b%d' % k for k in range(1, 23)] + ['cl%d' % k for k in range(1, 5)]
     every = good('plan', '--expr', '(a+b)*2', *[w for f in faults for w in ('--fault', f)], '--json').json
     again = good('plan', '--expr', '(a+b)*2', *[w for f in 20 * faults for w in ('--fault', f)], '--json').json
     equal(every, again)
+    # a hundred of one do not hide another
+    many = 100 * ('--top-k', '5')
+    good('run', '--preset', 'tiny-qwen2', '-p', 'x', '-n', '1', *many, '--temp', '0.5')
+    where = save(graph(SMALL, [4]))
+    check('-p' in wrong('run', where, *[w for k in range(100) for w in ('--fill', f'n{k}=1')], '-p', 'x'))
 
 
 @test
@@ -431,6 +442,28 @@ def what_takes_long_is_told_on_a_terminal():
     process.wait(timeout=60)
     os.close(master)
     check(seen.startswith(b'\r\x1b[Kdrawing ') and b'large.png: ' in seen, seen)
+
+
+@test
+def what_is_told_stays_in_one_row_of_the_terminal():
+    """Of a row that wraps only the last part can be taken back."""
+    folder = path('where-\u00e9\u6f22' * 12)
+    os.mkdir(folder)
+    master, slave = os.openpty()
+    process = subprocess.Popen([CLI, 'render', METAL, '-o', os.path.join(folder, 'large.png'), '--size', '16384x16384'], stderr=slave)
+    for columns in (60, 20):
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+        seen = b''
+        while seen.count(b' s') < 2: # the first one may have been told before
+            seen += os.read(master, 1000)
+        told = seen.decode().split('\r\x1b[K')[-1]
+        wide = sum(2 if unicodedata.east_asian_width(c) in 'WF' else 1 for c in told)
+        check(wide < columns, f'{told!r} in {columns} columns')
+        check(columns < 60 or (told.startswith('drawing ') and told.split(': ')[0].endswith('large.png')), told)
+    process.kill()
+    process.wait(timeout=60)
+    os.close(slave)
+    os.close(master)
 
 
 @test

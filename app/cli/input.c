@@ -163,11 +163,11 @@ static enum psc_status graph_takes_words(struct cli_options *o, struct psc_error
 {
     if (!*o->lazy_words)
         return PSC_OK;
+    if (strstr(o->lazy_words, "level"))
+        return psc_fail(reterr, PSC_ERR_USAGE, "'level' is for expressions: --expr TEXT or a .lazy file");
     if (!o->planner || strcmp(o->planner->name, "candela"))
         return psc_fail(reterr, PSC_ERR_USAGE, "'%s' is for expressions (--expr TEXT or a .lazy file) and for --planner candela",
                         o->lazy_words);
-    if (strstr(o->lazy_words, "level"))
-        return psc_fail(reterr, PSC_ERR_USAGE, "'level' is for expressions: --expr TEXT or a .lazy file");
     if (o->plan.candela_faults & ~PSC_CANDELA_GRAPH_FAULTS)
         return psc_fail(reterr, PSC_ERR_USAGE, "of candela's faults b6, b7, b11, b12, b15, b16 and b18 to b21 are for graphs; the others "
                         "are for expressions");

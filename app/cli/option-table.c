@@ -141,27 +141,29 @@ static bool set_align(struct cli_options *o, const char *v)
     return cli_parse_bytes(v, &o->plan.align) && o->plan.align && !(o->plan.align & (o->plan.align - 1)) &&
            (o->replan = true);
 }
-/* "metal=1GiB": the arena of one backend. */
-static bool add_capacity(struct cli_options *o, const char *v, size_t name_n, const char *bytes)
+/* "metal=1GiB": the arena of one backend. One said earlier is replaced, but not of the same text, which begins at `fresh`. */
+static bool add_capacity(struct cli_options *o, uint32_t fresh, const char *v, size_t name_n, const char *bytes)
 {
-    struct psc_capacity *c = &o->capacities[o->plan.capacity_n];
-    if (o->plan.capacity_n == CLI_CAPACITIES_MAX || !name_n || name_n >= sizeof *o->capacity_names)
+    uint32_t k = 0, last = o->plan.capacity_n;
+    if (!name_n || name_n >= sizeof *o->capacity_names)
         return false;
-    memcpy(o->capacity_names[o->plan.capacity_n], v, name_n);
-    o->capacity_names[o->plan.capacity_n][name_n] = '\0';
-    for (uint32_t k = 0; k < o->plan.capacity_n; k++)
-        if (!strcmp(o->capacity_names[k], o->capacity_names[o->plan.capacity_n]))
-            return false;
-    c->backend = o->capacity_names[o->plan.capacity_n];
+    while (k < last && (strncmp(o->capacity_names[k], v, name_n) || o->capacity_names[k][name_n]))
+        k++;
+    if (k == CLI_CAPACITIES_MAX || (k < last && k >= fresh))
+        return false;
+    memcpy(o->capacity_names[k], v, name_n);
+    o->capacity_names[k][name_n] = '\0';
+    o->capacities[k].backend = o->capacity_names[k];
     o->plan.capacities = o->capacities;
-    o->plan.capacity_n++;
-    return cli_parse_bytes(bytes, &c->bytes) && c->bytes;
+    o->plan.capacity_n += k == last;
+    return cli_parse_bytes(bytes, &o->capacities[k].bytes) && o->capacities[k].bytes;
 }
 
 /* "40MiB", "metal=1GiB,cpu=64MiB", "40MiB,metal=1GiB". A comma ends an item where a name follows: "1,048,576" is one number. */
 static bool set_capacity(struct cli_options *o, const char *v)
 {
     char item[128];
+    uint32_t fresh = o->plan.capacity_n;
     for (const char *p = v;; p++) {
         size_t n = strcspn(p, ",");
         while (p[n] && strcspn(p + n + 1, "=") >= strcspn(p + n + 1, ","))
@@ -171,7 +173,7 @@ static bool set_capacity(struct cli_options *o, const char *v)
         memcpy(item, p, n);
         item[n] = '\0';
         const char *equals = strchr(item, '=');
-        if (equals ? !add_capacity(o, item, (size_t)(equals - item), equals + 1)
+        if (equals ? !add_capacity(o, fresh, item, (size_t)(equals - item), equals + 1)
                    : p > v || !cli_parse_bytes(item, &o->plan.capacity) || !o->plan.capacity)
             return false;
         p += n;

@@ -206,7 +206,7 @@ static enum psc_status parse_option(struct cli_options *ret, int argc, char **ar
                 return psc_fail(reterr, PSC_ERR_USAGE, "%s needs a value: %s", o->name, o->right ? o->right : o->value);
             value = argv[++*at];
         }
-        if (ret->given_n < sizeof ret->given / sizeof *ret->given)
+        if (!cli_given(ret, (const char *const[]){o->name, NULL}, false) && ret->given_n < sizeof ret->given / sizeof *ret->given)
             ret->given[ret->given_n++] = o->name;
         return o->set(ret, value) ? PSC_OK : bad_value(o, ret->command, value, reterr);
     }

@@ -24,7 +24,7 @@ enum cli_story { CLI_RECORDED, CLI_PLANNED, CLI_BOTH, CLI_STORY_N }; /* of a pha
 struct cli_options { /* all strings are borrowed from argv */
     enum cli_command command;
     bool help, version;
-    const char *given[64];        /* names of the options that were given, the first 64 of them */
+    const char *given[128];       /* names of the options that were given, each once: there are fewer */
     unsigned given_n;
     const char *file;             /* with a preset: its name, for messages */
 
