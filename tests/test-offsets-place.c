@@ -1,7 +1,9 @@
 /* Placing one by one (place.h), inside an arena (inside.h) and into valleys (valley.h), against the same rules written down
  * plainly. */
+#include "core/base/hash.h"
 #include "core/plan/offsets/inside.h"
 #include "core/plan/offsets/place.h"
+#include "core/plan/offsets/shelf.h"
 #include "core/plan/offsets/valley.h"
 #include "tests/boxes.h"
 #include "tests/util.h"
@@ -94,6 +96,37 @@ static void test_place(void)
     }
     g_assert_cmpuint(ways[PSC_BESIDE_LISTED], >, 50);
     g_assert_cmpuint(ways[PSC_BESIDE_SHELVED], >, 50);
+}
+
+/* As many boxes as a shelf has, the last of them beside each other as well: it chooses what lists do. */
+static void test_full_shelf(void)
+{
+    enum { N = PSC_SHELF_MAX, LIFE = 220 };
+    struct psc_arena arena = {0};
+    struct psc_box *boxes = g_new(struct psc_box, N);
+    uint64_t seed = test_seed(), *shelved = g_new(uint64_t, N), *listed = g_new(uint64_t, N);
+    uint32_t *turn = g_new(uint32_t, N);
+    struct psc_beside beside;
+    bool below;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t end = i + 1 + LIFE / 2 + (uint32_t)(psc_random_next(&seed) % LIFE);
+        boxes[i] = (struct psc_box){.bytes = 1 + psc_random_next(&seed) % 4096, .begin = i, .end = MIN(N + 1, end)};
+    }
+    struct psc_offsets_problem p = {.boxes = boxes, .box_n = N, .step_n = N + 1, .align = 64};
+    g_assert_true(psc_offsets_sort(&p, &arena) && psc_beside_build(&beside, &p, &arena));
+    const uint32_t *order = psc_order_by_size(&p, &arena);
+    g_assert_nonnull(order);
+    g_assert_cmpint(beside.way, ==, PSC_BESIDE_SHELVED);
+    g_assert_cmpint(psc_place_beside(&beside, order, PSC_PLACE_BEST, UINT64_MAX, &arena, shelved, turn, &below), ==, PSC_OK);
+    g_assert_true(psc_beside_list(&beside, &arena));
+    beside.way = PSC_BESIDE_LISTED;
+    g_assert_cmpint(psc_place_beside(&beside, order, PSC_PLACE_BEST, UINT64_MAX, &arena, listed, turn, &below), ==, PSC_OK);
+    g_assert_cmpmem(shelved, N * sizeof *shelved, listed, N * sizeof *listed);
+    psc_arena_release(&arena);
+    g_free(boxes);
+    g_free(shelved);
+    g_free(listed);
+    g_free(turn);
 }
 
 /* ---- fitting ends ------------------------------------------------------------------------------------------------- */
@@ -351,6 +384,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/plan/offsets/one-by-one/as-when-gathered-and-sorted", test_place);
+    g_test_add_func("/core/plan/offsets/one-by-one/a-full-shelf", test_full_shelf);
     g_test_add_func("/core/plan/offsets/fitting-ends/beside-who-ends-nearest", test_inside);
     g_test_add_func("/core/plan/offsets/fitting-ends/as-written-down-plainly", test_inside_random);
     g_test_add_func("/core/plan/offsets/valleys/as-written-down-plainly", test_valleys);

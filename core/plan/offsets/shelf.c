@@ -5,6 +5,12 @@
 #include <emmintrin.h>
 #endif
 
+/* Lanes are compared as signed numbers. */
+static inline int16_t narrow(uint32_t place)
+{
+    return (int16_t)((int32_t)place - 32768);
+}
+
 bool psc_shelf_init(struct psc_shelf *s, uint32_t box_n, struct psc_arena *arena)
 {
     size_t room = ((size_t)box_n + 63) / 64 * 64;
@@ -34,8 +40,8 @@ void psc_shelf_put(struct psc_shelf *s, uint32_t place, uint32_t until, struct p
     memmove(s->place + at + 1, s->place + at, above * sizeof *s->place);
     memmove(s->until + at + 1, s->until + at, above * sizeof *s->until);
     s->spans[at] = span;
-    s->place[at] = (int16_t)place;
-    s->until[at] = (int16_t)until;
+    s->place[at] = narrow(place);
+    s->until[at] = narrow(until);
 }
 
 #ifdef __SSE2__
@@ -69,6 +75,6 @@ static uint64_t met64(const int16_t *places, const int16_t *untils, int16_t plac
 uint64_t psc_shelf_met(const struct psc_shelf *s, uint32_t first, uint32_t place, uint32_t until)
 {
     uint32_t n = s->n - first;
-    uint64_t bits = met64(s->place + first, s->until + first, (int16_t)place, (int16_t)until);
+    uint64_t bits = met64(s->place + first, s->until + first, narrow(place), narrow(until));
     return n < 64 ? bits & ((UINT64_C(1) << n) - 1) : bits;
 }

@@ -13,11 +13,11 @@
 
 #include "core/plan/offsets/strategies.h"
 
-enum { PSC_SHELF_MAX = 32767 }; /* boxes */
+enum { PSC_SHELF_MAX = 65535 }; /* boxes: an until is at most so many */
 
 struct psc_shelf {
     struct psc_span *spans;  /* [n] by lo */
-    int16_t *place, *until;  /* [n], room for whole words of 64 */
+    int16_t *place, *until;  /* [n], less 32,768, in the order of spans; room for whole words of 64 */
     uint32_t n;
 };
 
