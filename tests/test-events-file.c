@@ -320,7 +320,7 @@ static void contents_are_read_back(void)
     psc_contents_close(in);
     g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
     for (gsize cut = 0; cut < n; cut++) { /* whole files of any length are read */
-        g_assert_true(g_file_set_contents(path, bytes, (gssize)cut, NULL));
+        test_put_file(path, bytes, cut);
         if (psc_contents_read(path, &in, &err) == PSC_OK) {
             again += psc_contents_of(in, 1, 2).size(in, 1, 2, nodes[1].id, &size);
             psc_contents_close(in);
@@ -332,7 +332,7 @@ static void contents_are_read_back(void)
     for (gsize at = 0; at < n; at++) { /* and with any byte damaged */
         gchar kept = bytes[at];
         bytes[at] = (gchar)(kept ^ 0x55);
-        g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
+        test_put_file(path, bytes, n);
         bytes[at] = kept;
         if (psc_contents_read(path, &in, &err) == PSC_OK) {
             struct psc_contents d = psc_contents_of(in, 1, 2);
@@ -341,7 +341,7 @@ static void contents_are_read_back(void)
             psc_contents_close(in);
         }
     }
-    g_assert_true(g_file_set_contents(path, trace, sizeof trace - 1, NULL));
+    test_put_file(path, trace, sizeof trace - 1);
     g_assert_false(psc_contents_file_is(path));
     g_assert_cmpint(psc_contents_read(path, &in, &err), ==, PSC_ERR_PARSE);
     g_assert_nonnull(strstr(err.text, "no file of contents"));

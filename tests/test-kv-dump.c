@@ -209,7 +209,7 @@ static void test_damage(void)
         struct psc_kv_dump *dump = NULL;
         struct psc_error error = {0};
         bytes[i] ^= 0x41;
-        g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
+        test_put_file(path, bytes, n);
         bytes[i] ^= 0x41;
         g_assert_cmpint(psc_kv_dump_open(path, NULL, &dump, &error), !=, PSC_OK);
         g_assert_null(dump);
@@ -219,7 +219,7 @@ static void test_damage(void)
     for (gsize i = 0; i < n; i += 1 + i / 7) {
         struct psc_error error = {0};
         struct psc_kv_dump *dump = NULL;
-        g_assert_true(g_file_set_contents(path, bytes, (gssize)i, NULL));
+        test_put_file(path, bytes, i);
         g_assert_cmpint(psc_kv_dump_open(path, NULL, &dump, &error), !=, PSC_OK);
         if (i >= 8)
             g_assert_nonnull(strstr(error.text, "truncated"));
@@ -254,7 +254,7 @@ static void test_hostile(void)
         for (unsigned k = 0; k < 1 + round % 3; k++)
             text[psc_random_next(&state) % 700] = (guint8)(psc_random_next(&state) % 3 ? psc_random_next(&state) : 0xff);
         psc_put_u64(text + n - 8, psc_pskv_sum(0, text, n - 8));
-        g_assert_true(g_file_set_contents(path, (char *)text, (gssize)n, NULL));
+        test_put_file(path, text, n);
         if (psc_kv_dump_open(path, NULL, &dump, &error)) {
             g_assert_cmpstr(error.text, !=, "");
             continue;

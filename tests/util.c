@@ -1,5 +1,6 @@
 #include "tests/util.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,14 @@ char *test_shared_path(const char *relative)
         path = NULL;
     }
     return path;
+}
+
+void test_put_file(const char *path, const void *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    g_assert_nonnull(file);
+    g_assert_cmpuint(fwrite(bytes, 1, n, file), ==, n);
+    g_assert_cmpint(fclose(file), ==, 0);
 }
 
 guint64 test_seed(void)

@@ -26,6 +26,9 @@ bool test_fail_end(void);
 char *test_source_path(const char *relative);
 char *test_shared_path(const char *relative);
 
+/* Writes a file as it is: g_file_set_contents waits for the disk, file after file, where there is one already. */
+void test_put_file(const char *path, const void *bytes, size_t n);
+
 /* Seed of the random tests: --seed of g_test or PSC_SEED, printed by the caller in the path or message. */
 guint64 test_seed(void);
 
