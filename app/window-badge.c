@@ -8,6 +8,9 @@
 #include "ui/navigate.h"
 #include "ui/workspace-phases.h"
 
+#define NARROW_CHARS 17 /* of the badge that are never cut off */
+#define WIDE_CHARS 30
+
 enum fault { CLEAN, CLOBBERS, INVARIANTS, UNWRITTEN, OVERWRITTEN };
 
 struct verdict {
@@ -40,18 +43,13 @@ static struct verdict verdict_here(PscWorkspace *ws)
     return (struct verdict){.fault = CLEAN};
 }
 
-/* While phases wait to be looked at, or one of them is wrong, no more is said than what is known. */
+/* While phases wait to be looked at, or something is wrong in one, no more is said than what is known. */
 static char *clean_words(PscWindow *self, gboolean elsewhere)
 {
-    PscWorkspace *ws = self->ws;
-    const char *here = self->narrow ? "\xe2\x9c\x93 here" : "\xe2\x9c\x93 clean here";
-    guint failed = 0;
-    gboolean looking = psc_workspace_looking(ws, NULL);
-    for (guint i = 0; !looking && !elsewhere && i < psc_workspace_phase_n(ws); i++)
-        failed += psc_workspace_verdict(ws, i).failed;
-    if (looking)
-        return g_strconcat(here, " \xe2\x80\xa6", NULL);
-    return g_strdup(elsewhere ? here : failed ? "\xe2\x9c\x93 clean here" : "\xe2\x9c\x93 clean");
+    const char *here = self->narrow && elsewhere ? "\xe2\x9c\x93 here" : "\xe2\x9c\x93 clean here";
+    if (psc_workspace_all_clean(self->ws))
+        return g_strdup("\xe2\x9c\x93 clean");
+    return psc_workspace_looking(self->ws, NULL) ? g_strconcat(here, " \xe2\x80\xa6", NULL) : g_strdup(here);
 }
 
 static char *words_here(PscWindow *self, const struct verdict *v, gboolean elsewhere)
@@ -59,10 +57,16 @@ static char *words_here(PscWindow *self, const struct verdict *v, gboolean elsew
     PscStudy *study = psc_workspace_study(self->ws);
     const char *s = v->n == 1 ? "" : "s";
     switch (v->fault) {
-    case CLOBBERS: return g_strdup_printf("\xe2\x9a\xa0 %u %s%s", v->n, study->phase.expression ? "problem" : "clobber", s);
+    case CLOBBERS:
+        if (self->narrow && elsewhere)
+            return g_strdup_printf("\xe2\x9a\xa0 %u", v->n);
+        return g_strdup_printf("\xe2\x9a\xa0 %u %s%s", v->n, study->phase.expression ? "problem" : "clobber", s);
     case INVARIANTS: return g_strdup_printf("\xe2\x9a\xa0 %u invariant%s", v->n, s);
     case UNWRITTEN: return g_strdup("\xe2\x9a\xa0 unwritten rows");
-    case OVERWRITTEN: return g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records", v->n, v->of);
+    case OVERWRITTEN:
+        if (self->narrow && elsewhere)
+            return g_strdup_printf("\xe2\x8a\x98 %u", v->n);
+        return g_strdup_printf(self->narrow ? "\xe2\x8a\x98 %u of %u" : "\xe2\x8a\x98 %u of %u records", v->n, v->of);
     default: return clean_words(self, elsewhere);
     }
 }
@@ -104,6 +108,8 @@ void psc_window_show_badge(PscWindow *self)
     char *page = psc_window_page_badge(self, &wrong);
     gboolean alarm = page ? wrong : elsewhere || (here.fault != CLEAN && here.fault != OVERWRITTEN);
     gtk_label_set_text(GTK_LABEL(self->badge_text), page ? page : text);
+    gtk_label_set_width_chars(GTK_LABEL(self->badge_text), /* more than these make room for the rest of the header */
+                              MIN((int)g_utf8_strlen(page ? page : text, -1), self->narrow ? NARROW_CHARS : WIDE_CHARS));
     gtk_widget_remove_css_class(self->badge, "clobber-solid");
     gtk_widget_remove_css_class(self->badge, "warn-solid");
     if (alarm || (!page && here.fault == OVERWRITTEN))

@@ -158,7 +158,7 @@ static void changed_cb(PscWindow *self, guint what)
         psc_window_pages_rest(self);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS))
         show_title(self);
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_STEPS | PSC_CHANGED_PHASES | PSC_CHANGED_VIEW) ||
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP | PSC_CHANGED_PHASES | PSC_CHANGED_VIEW) ||
         (what & PSC_CHANGED_KV && psc_workspace_kv_reading(self->ws, NULL) != self->kv_reading)) {
         self->kv_reading = psc_workspace_kv_reading(self->ws, NULL);
         psc_window_show_badge(self);
@@ -318,6 +318,7 @@ static GtkWidget *header_new(PscWindow *self, GMenu **ret_examples, GMenu **ret_
     gtk_header_bar_set_title_widget(GTK_HEADER_BAR(header), self->stepper);
     self->badge = gtk_button_new();
     self->badge_text = gtk_label_new(NULL);
+    gtk_label_set_ellipsize(GTK_LABEL(self->badge_text), PANGO_ELLIPSIZE_END);
     gtk_button_set_child(GTK_BUTTON(self->badge), self->badge_text);
     gtk_widget_add_css_class(self->badge, "badge-button");
     gtk_actionable_set_action_name(GTK_ACTIONABLE(self->badge), "win.drawer-tab");

@@ -242,7 +242,7 @@ static void slice_done(GObject *source, GAsyncResult *result, gpointer data G_GN
     if (slice->status != PSC_OK)
         psc_workspace_set_failure(self, slice->error.text);
     psc_workspace_sync_phases(self);
-    psc_workspace_emit(self, PSC_CHANGED_STEPS | PSC_CHANGED_BUSY);
+    psc_workspace_emit(self, PSC_CHANGED_STEPS | PSC_CHANGED_BUSY | PSC_CHANGED_PHASES);
     if (self->scanning) {
         psc_workspace_scan_on(self);
     } else {

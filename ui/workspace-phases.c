@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-#define BATCH 32       /* phases handed to the thread at once */
+#define BATCH 128      /* phases handed to the thread at once */
 #define BATCH_US 50000 /* after so long it tells of those that it has */
 #define NICENESS 10
 #define TOLD_MAX 10    /* lines of a tooltip */
@@ -28,6 +28,8 @@ static void put(PscWorkspace *self, struct phase_state *state, PscPhaseVerdict v
 {
     self->verdicts.known_n += (guint)verdict.known - (guint)state->verdict.known;
     self->verdicts.wrong_n += (guint)is_wrong(&verdict) - (guint)is_wrong(&state->verdict);
+    self->verdicts.failed_n += (guint)verdict.failed - (guint)state->verdict.failed;
+    self->verdicts.finding_n += (guint64)verdict.finding_n - state->verdict.finding_n;
     state->verdict = verdict;
 }
 
@@ -95,7 +97,7 @@ static gpointer run(gpointer data)
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread alone; if it is refused, it only takes its share */
     while (job->done < job->n && !g_atomic_int_get(&job->stopped) && (!job->done || g_get_monotonic_time() < end))
         look_at(&job->list[job->done++]);
-    g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, done_cb, job, free_job);
+    g_idle_add_full(G_PRIORITY_DEFAULT, done_cb, job, free_job);
     return NULL;
 }
 
@@ -136,7 +138,8 @@ void psc_workspace_verdicts_drop(PscWorkspace *self)
     if (self->verdicts.job)
         g_atomic_int_set(&self->verdicts.job->stopped, 1);
     self->verdicts.job = NULL;
-    self->verdicts.known_n = self->verdicts.wrong_n = 0;
+    self->verdicts.known_n = self->verdicts.wrong_n = self->verdicts.failed_n = 0;
+    self->verdicts.finding_n = 0;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------- */
@@ -158,6 +161,11 @@ gboolean psc_workspace_looking(PscWorkspace *self, guint *ret_known)
     if (ret_known)
         *ret_known = self->verdicts.known_n;
     return self->document && !self->beside && (self->scanning || self->verdicts.known_n < self->phases->len);
+}
+
+gboolean psc_workspace_all_clean(PscWorkspace *self)
+{
+    return !psc_workspace_looking(self, NULL) && !self->verdicts.wrong_n && !self->verdicts.failed_n;
 }
 
 guint psc_workspace_wrong_phase(PscWorkspace *self, int direction)
@@ -225,14 +233,13 @@ static char *name_of(PscWorkspace *self, guint phase)
 
 char *psc_workspace_elsewhere(PscWorkspace *self)
 {
-    guint n = self->verdicts.wrong_n - (guint)psc_workspace_wrong(self, self->phase), findings = 0;
+    guint n = self->verdicts.wrong_n - (guint)psc_workspace_wrong(self, self->phase);
+    guint64 findings = self->verdicts.finding_n - psc_workspace_verdict(self, self->phase).finding_n;
     if (!n)
         return NULL;
-    for (guint i = 0; i < self->phases->len; i++)
-        findings += i == self->phase ? 0 : psc_workspace_verdict(self, i).finding_n;
     GString *words = g_string_new("\xe2\x9a\xa0");
     if (findings)
-        g_string_append_printf(words, " %u", findings);
+        g_string_append_printf(words, " %" G_GUINT64_FORMAT, findings);
     if (n > 1) {
         g_string_append_printf(words, " in %u phases", n);
     } else {
@@ -246,26 +253,26 @@ char *psc_workspace_elsewhere(PscWorkspace *self)
 char *psc_workspace_phases_told(PscWorkspace *self)
 {
     GString *told = g_string_new(NULL);
-    guint n = self->phases->len, lines = 0, known, failed = 0;
+    guint n = self->phases->len, wrong = self->verdicts.wrong_n, failed = self->verdicts.failed_n, lines = 0, known;
     gboolean looking = psc_workspace_looking(self, &known);
-    for (guint i = 0; i < n; i++) {
+    for (guint i = 0; i < n && lines < MIN(wrong, TOLD_MAX); i++) {
         const struct phase_state *state = psc_workspace_state(self, i);
-        failed += state->verdict.failed;
-        if (!is_wrong(&state->verdict) || lines++ >= TOLD_MAX)
+        if (!is_wrong(&state->verdict))
             continue;
+        lines++;
         char *name = name_of(self, i), *count = count_words(state);
         name[0] = g_ascii_toupper(name[0]);
         g_string_append_printf(told, "\n%s: %s", name, count);
         g_free(name);
         g_free(count);
     }
-    if (lines > TOLD_MAX)
-        g_string_append_printf(told, "\nand %u more phases", lines - TOLD_MAX);
+    if (wrong > lines)
+        g_string_append_printf(told, "\nand %u more phase%s", wrong - lines, wrong - lines == 1 ? "" : "s");
     if (failed)
         g_string_append_printf(told, "\n%u phase%s could not be checked", failed, failed == 1 ? "" : "s");
     if (looking)
         g_string_append_printf(told, "\n%u of %u phases%s looked at so far", known, n, self->scanning ? " that were read" : "");
-    else if (n > 1 && !lines && !failed)
+    else if (n > 1 && !wrong && !failed)
         g_string_append_printf(told, "\nAll %u phases are clean", n);
     return g_string_free(told, FALSE);
 }

@@ -6,7 +6,7 @@
  * from the shown one on, through the door that the shown one came through (psc_analysis_new, with the options that this phase
  * would be shown with), by a thread of low priority that rests while something is asked for. Only counts are kept. Phases that
  * the scan finds later are looked at when they come; one that is planned otherwise, or gets its plan late, once more.
- * PSC_CHANGED_PHASES tells of some more verdicts. A second workspace of a document (adopt_beside) does not look.
+ * PSC_CHANGED_PHASES tells of some more verdicts, or phases. A second workspace of a document (adopt_beside) does not look.
  */
 #ifndef PSC_UI_WORKSPACE_PHASES_H
 #define PSC_UI_WORKSPACE_PHASES_H
@@ -25,6 +25,8 @@ PscPhaseVerdict psc_workspace_verdict(PscWorkspace *self, guint phase);
 gboolean psc_workspace_wrong(PscWorkspace *self, guint phase); /* something is known to be wrong in it */
 /* Whether phases wait to be looked at, or to be read; *ret_known: those that were. */
 gboolean psc_workspace_looking(PscWorkspace *self, guint *ret_known);
+/* Every phase of the file was looked at, and nothing is wrong in any. */
+gboolean psc_workspace_all_clean(PscWorkspace *self);
 /* The next phase in which something is wrong, around the end of the file, the shown one left out; PSC_NONE: none. */
 guint psc_workspace_wrong_phase(PscWorkspace *self, int direction);
 /* Shows it, at its first clobber (its last when direction is -1); FALSE: there is none. */
