@@ -67,13 +67,17 @@ static void tell_of_picked(PscContestPage *self, PscCard *card)
         return;
     }
     char *title = from && from != to ? g_strdup_printf("%s \xe2\x86\x92 %s", from->name, to->name) : g_strdup(to->name);
-    psc_card_title(card, title, from == to ? "the plan of this document" : "what changes, and why");
+    psc_card_title(card, title, from == to ? "the plan of this document"
+                                : to->done && !to->contender.able ? "why there is no such plan" : "what changes, and why");
     g_free(title);
-    psc_card_section(card, "BYTES RESERVED");
     if (to->done && !to->contender.able) {
-        psc_card_note(card, to->contender.why, "note warn");
+        psc_card_section(card, "CANNOT PLAN THIS DOCUMENT");
+        char *why = g_strdup_printf("%c%s.", g_ascii_toupper(to->contender.why[0]), to->contender.why + 1);
+        psc_card_note(card, why, "note warn");
+        g_free(why);
         return;
     }
+    psc_card_section(card, "BYTES RESERVED");
     if (!to->done) {
         psc_card_text(card, "Being planned.", "dim");
         return;

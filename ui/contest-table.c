@@ -123,7 +123,7 @@ static void check_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
     if (!e->done)
         psc_text_add(out, "\xe2\x80\xa6");
     else if (!e->contender.able)
-        psc_text_add(out, e->contender.why);
+        psc_text_addf(out, "cannot: %s", e->contender.why);
     else if (e->finding_n)
         psc_text_addf(out, "\xe2\x9a\xa0 %u clobber%s", e->finding_n, e->finding_n == 1 ? "" : "s");
     else
