@@ -339,6 +339,27 @@ static void test_too_many(void)
     psc_arena_release(&arena);
 }
 
+/* Names of two pools are the same: whoever names a buffer says whose it is. */
+static void test_buffer_labels(void)
+{
+    static const char *const backends[] = {"cpu", "cuda"};
+    static const struct { struct psc_buffer buffer; uint32_t backend_n; const char *label; } cases[] = {
+        {{.id = 4, .name = "b4", .backend = 1}, 2, "b4 \xc2\xb7 cuda"},
+        {{.id = 4, .name = "b4", .backend = 0}, 2, "b4 \xc2\xb7 cpu"},
+        {{.id = 4, .name = "b4", .backend = 0}, 1, "b4"},
+        {{.id = 7, .name = NULL, .backend = 0}, 1, "b7"},
+        {{.id = 7, .name = NULL, .backend = 1}, 2, "b7 \xc2\xb7 cuda"},
+        {{.name = "arena.cpu", .backend = 0, .role = PSC_ROLE_ARENA}, 2, "arena.cpu"},
+        {{.name = "stage.24.cuda", .backend = 1, .role = PSC_ROLE_STAGING}, 2, "stage.24.cuda"},
+        {{.name = "kv.3.k", .backend = 1, .role = PSC_ROLE_PERSISTENT}, 2, "kv.3.k"},
+        {{.name = "nowhere", .backend = PSC_BACKEND_NONE, .role = PSC_ROLE_EXTERNAL}, 2, "nowhere"},
+    };
+    char buf[64], small[6];
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+        g_assert_cmpstr(psc_buffer_label(backends, cases[i].backend_n, &cases[i].buffer, buf, sizeof buf), ==, cases[i].label);
+    g_assert_cmpstr(psc_buffer_label(backends, 1, &cases[7].buffer, small, sizeof small), ==, "kv.3.");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -353,5 +374,6 @@ int main(int argc, char **argv)
     g_test_add_func("/core/event/builder/copies-everything-into-the-arena", test_builder);
     g_test_add_func("/core/event/builder/counts-backends-up-to-its-limit", test_too_many);
     g_test_add_func("/core/event/builder/survives-every-failed-allocation", test_oom);
+    g_test_add_func("/core/event/buffer-labels", test_buffer_labels);
     return g_test_run();
 }

@@ -17,7 +17,7 @@ static const struct psc_buffer *at(PscWorkspace *ws, uint32_t buffer)
 
 static void name_text(PscWorkspace *ws, uint32_t buffer, struct psc_text *out)
 {
-    psc_add_buffer_of(out, psc_workspace_study(ws), buffer);
+    psc_add_buffer(out, psc_workspace_study(ws), buffer);
 }
 
 static void role_text(PscWorkspace *ws, uint32_t buffer, struct psc_text *out)

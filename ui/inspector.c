@@ -37,10 +37,12 @@ static gboolean show_tenants_cb(gpointer data)
     gtk_widget_set_visible(self->tenants_box, shown);
     if (!shown)
         return G_SOURCE_REMOVE;
-    char *title = g_strdup_printf("TENANTS OF %s, %u IN ORDER", study->analysis->story->buffers[buffer].name,
-                                  study->tenants[buffer]);
-    gtk_label_set_text(GTK_LABEL(self->tenants_title), title);
-    g_free(title);
+    struct psc_text title = {0};
+    psc_text_add(&title, "TENANTS OF ");
+    psc_add_buffer(&title, study, buffer);
+    psc_text_addf(&title, ", %u IN ORDER", study->tenants[buffer]);
+    gtk_label_set_text(GTK_LABEL(self->tenants_title), psc_text_str(&title));
+    psc_text_release(&title);
     if (self->tenants_of != buffer)
         psc_table_reload(PSC_TABLE(self->tenants));
     int wanted = TENANTS_HEAD + TENANTS_ROW * (int)MIN(psc_table_n(PSC_TABLE(self->tenants)), TENANTS_SHOWN);

@@ -107,8 +107,10 @@ static void life(PscCard *card, const PscStudy *study, psc_node node)
     const struct psc_tenancy *t = psc_study_tenancy(study, node);
     struct psc_text title = {0};
     psc_text_add(&title, "LIFE");
-    if (t)
-        psc_text_addf(&title, " IN %s", h->story->buffers[t->buffer].name);
+    if (t) {
+        psc_text_add(&title, " IN ");
+        psc_add_buffer(&title, study, t->buffer);
+    }
     psc_card_section(card, psc_text_str(&title));
     psc_text_release(&title);
     if (t) {
@@ -148,9 +150,11 @@ static void before_after(PscCard *card, const PscStudy *study, psc_node node)
     int32_t cursor = psc_workspace_cursor(card->ws);
     if (!t || cursor < 0)
         return;
-    char *heading = g_strdup_printf("%s AT OP %d", h->story->buffers[t->buffer].name, cursor);
-    psc_card_section(card, heading);
-    g_free(heading);
+    struct psc_text heading = {0};
+    psc_add_buffer(&heading, study, t->buffer);
+    psc_text_addf(&heading, " AT OP %d", cursor);
+    psc_card_section(card, psc_text_str(&heading));
+    psc_text_release(&heading);
     PscPicture *picture = psc_workspace_picture(card->ws);
     if (picture)
         psc_card_widget(card, psc_part_view_owners(picture, t->buffer, t->lo, cursor));

@@ -49,18 +49,9 @@ void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, i
 void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer)
 {
     const struct psc_story *story = study->analysis->story;
+    char label[160];
     if (story && buffer < story->buffer_n)
-        psc_text_add(out, story->buffers[buffer].name);
-}
-
-void psc_add_buffer_of(struct psc_text *out, const PscStudy *study, uint32_t buffer)
-{
-    const struct psc_story *story = study->analysis->story;
-    psc_add_buffer(out, study, buffer);
-    const struct psc_buffer *b = story && buffer < story->buffer_n ? &story->buffers[buffer] : NULL;
-    const char *backend = b && story->backend_n > 1 && b->backend < story->backend_n ? story->backends[b->backend] : NULL;
-    if (backend && b->role != PSC_ROLE_PERSISTENT && !strstr(b->name, backend))
-        psc_text_addf(out, " \xc2\xb7 %s", backend);
+        psc_text_add(out, psc_buffer_label(story->backends, story->backend_n, &story->buffers[buffer], label, sizeof label));
 }
 
 static uint32_t count(PscWorkspace *ws)
@@ -152,7 +143,11 @@ static double bytes_bar(PscWorkspace *ws, uint32_t node, guint *ret_colour)
 
 static void buffer_text(PscWorkspace *ws, uint32_t node, struct psc_text *out)
 {
-    psc_add_buffer(out, psc_workspace_study(ws), psc_study_buffer(psc_workspace_study(ws), node));
+    PscStudy *study = psc_workspace_study(ws);
+    const struct psc_story *story = study->analysis->story;
+    uint32_t buffer = psc_study_buffer(study, node);
+    if (story && buffer < story->buffer_n) /* by its short name: the column is narrow, and the op says on which backend */
+        psc_text_add(out, story->buffers[buffer].name);
 }
 
 static int buffer_compare(PscWorkspace *ws, uint32_t a, uint32_t b)

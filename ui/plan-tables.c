@@ -26,7 +26,7 @@ static uint32_t free_n(PscWorkspace *ws)
 
 static void free_name_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)
 {
-    psc_add_buffer_of(out, psc_workspace_study(ws), free_at(ws, row));
+    psc_add_buffer(out, psc_workspace_study(ws), free_at(ws, row));
 }
 
 static void free_bytes_text(PscWorkspace *ws, uint32_t row, struct psc_text *out)

@@ -28,8 +28,7 @@ void psc_add_position(struct psc_text *out, const PscStudy *study, int32_t posit
 void psc_add_actor(struct psc_text *out, const PscStudy *study, psc_node node, int32_t position);
 /* "12–14", "fill–7", "3–end": from its write to its last access, or to the end where it is pinned. */
 void psc_add_span(struct psc_text *out, const struct psc_history *h, const struct psc_tenancy *t);
+/* "b4 · cpu" where there are several backends. */
 void psc_add_buffer(struct psc_text *out, const PscStudy *study, uint32_t buffer);
-/* "b4 · cpu" where several backends have buffers of the same names. */
-void psc_add_buffer_of(struct psc_text *out, const PscStudy *study, uint32_t buffer);
 
 #endif

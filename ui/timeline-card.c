@@ -20,6 +20,14 @@ static void add_value(GString *out, const PscStudy *study, uint32_t tenancy)
     add_escaped(out, psc_value_label(h->story, study->graph, h->tenancies[tenancy].value, label, sizeof label));
 }
 
+static void add_buffer(GString *out, const PscStudy *study, uint32_t buffer)
+{
+    struct psc_text text = {0};
+    psc_add_buffer(&text, study, buffer);
+    add_escaped(out, psc_text_str(&text));
+    psc_text_release(&text);
+}
+
 static void add_neighbours(GString *out, const PscStudy *study, const struct psc_tenancy *t)
 {
     if (t->prev_version != PSC_NONE) {
@@ -68,8 +76,9 @@ static char *bar_text(PscTimeline *self, const PscStudy *study, uint32_t bar)
     char bytes[24];
     GString *out = g_string_new("<b>");
     add_value(out, study, bar);
-    g_string_append_printf(out, "</b>  %s, %s", h->story->buffers[t->buffer].name,
-                           psc_bytes_text(t->hi - t->lo, bytes, sizeof bytes));
+    g_string_append(out, "</b>  ");
+    add_buffer(out, study, t->buffer);
+    g_string_append_printf(out, ", %s", psc_bytes_text(t->hi - t->lo, bytes, sizeof bytes));
     if (t->first < 0)
         g_string_append(out, "\n\xe2\x96\xa0 filled by the host");
     else
@@ -91,7 +100,9 @@ static char *merged_text(const PscStudy *study, const struct psc_hit *hit)
     const struct psc_history *h = study->analysis->history;
     uint32_t buffer = h->tenancies[hit->bar].buffer;
     GString *out = g_string_new(NULL);
-    g_string_append_printf(out, "<b>\xc3\x97%u tenants of %s</b>", hit->count, h->story->buffers[buffer].name);
+    g_string_append_printf(out, "<b>\xc3\x97%u tenants of ", hit->count);
+    add_buffer(out, study, buffer);
+    g_string_append(out, "</b>");
     for (uint32_t i = 0; i < MIN(hit->count, SHOWN) && hit->bar + i < h->buffer_at[buffer + 1]; i++) {
         g_string_append(out, "\n");
         add_value(out, study, hit->bar + i);

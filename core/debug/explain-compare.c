@@ -10,7 +10,7 @@ static void say_place(struct psc_text *out, const struct psc_story *story, const
         psc_text_add(out, "nowhere");
         return;
     }
-    psc_say_buffer(out, &story->buffers[e->buffer]);
+    psc_say_buffer(out, story, e->buffer);
     psc_text_addf(out, " [0x%" PRIx64 ", +", e->lo);
     psc_say_bytes(out, e->hi - e->lo);
     psc_text_add(out, ")");

@@ -28,7 +28,7 @@ static void say_place(struct psc_text *out, const struct psc_diff_side *side, ui
         return;
     }
     const struct psc_tenancy *t = &side->history->tenancies[bar];
-    psc_say_buffer(out, &side->story->buffers[t->buffer]);
+    psc_say_buffer(out, side->story, t->buffer);
     psc_text_addf(out, " [0x%" PRIx64 ", +", t->lo);
     psc_say_bytes(out, t->hi - t->lo);
     psc_text_add(out, ")");

@@ -65,7 +65,7 @@ static void say_reader(const struct telling *t)
 static void say_place(const struct telling *t)
 {
     psc_text_add(t->out, " (");
-    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    psc_say_buffer(t->out, t->a->story, t->f->buffer);
     psc_text_add(t->out, ")");
 }
 
@@ -106,7 +106,7 @@ static void say_too_long(const struct telling *t)
     psc_text_add(t->out, " writes ");
     psc_say_bytes(t->out, t->write->hi - t->write->lo);
     psc_text_addf(t->out, " from byte %llu of ", (unsigned long long)t->write->lo);
-    psc_say_buffer(t->out, buffer);
+    psc_say_buffer(t->out, t->a->story, t->write->buffer);
     psc_text_add(t->out, ", which holds ");
     psc_say_bytes(t->out, buffer->bytes);
     psc_text_add(t->out, ": ");
@@ -164,7 +164,7 @@ static void say_race(const struct telling *t)
     psc_text_add(t->out, frees ? " frees " : " writes ");
     psc_say_bytes(t->out, t->f->hi - t->f->lo);
     psc_text_add(t->out, " of ");
-    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    psc_say_buffer(t->out, t->a->story, t->f->buffer);
     psc_text_add(t->out, " that ");
     say_command(t, t->read);
     psc_text_add(t->out, reads ? " reads: nothing orders the two." : " writes: nothing orders the two.");
@@ -183,7 +183,7 @@ static void say_empty_cell(const struct telling *t)
     psc_text_add(t->out, " reads ");
     psc_say_bytes(t->out, t->f->hi - t->f->lo);
     psc_text_add(t->out, " of ");
-    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    psc_say_buffer(t->out, t->a->story, t->f->buffer);
     if (t->f->writer_value == PSC_NONE) {
         psc_text_add(t->out, ", where no row was ever written.");
         return;
@@ -275,7 +275,7 @@ static void say_belief(const struct telling *t)
         psc_text_addf(t->out, " to be at place %d", victim->last);
     if (writer && writer->buffer != PSC_NONE) {
         psc_text_add(t->out, ", and gave ");
-        psc_say_buffer(t->out, &plan->buffers[writer->buffer]);
+        psc_say_planned_buffer(t->out, g, &plan->buffers[writer->buffer]);
         psc_text_add(t->out, " to ");
         psc_say_node(t->out, g, t->f->writer);
         psc_text_addf(t->out, " at place %d", writer->first);
@@ -287,7 +287,7 @@ static void say_belief(const struct telling *t)
 static void say_range(const struct telling *t)
 {
     psc_text_addf(t->out, " Bytes [%llu, %llu) of ", (unsigned long long)t->f->lo, (unsigned long long)t->f->hi);
-    psc_say_buffer(t->out, &t->a->story->buffers[t->f->buffer]);
+    psc_say_buffer(t->out, t->a->story, t->f->buffer);
     if (t->f->position >= 0 && (t->f->overlap_only || is_too_long(t)))
         psc_text_addf(t->out, ", written at op %d", t->f->position);
     psc_text_add(t->out, ".");

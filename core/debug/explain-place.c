@@ -28,7 +28,7 @@ static void say_reused(struct psc_text *out, const struct psc_graph *g, const st
                        const struct psc_place *place)
 {
     psc_text_add(out, "Reused. ");
-    psc_say_buffer(out, &plan->buffers[place->buffer]);
+    psc_say_planned_buffer(out, g, &plan->buffers[place->buffer]);
     psc_text_add(out, " held ");
     psc_say_node_layer(out, g, (psc_node)place->a);
     psc_node last = node_at(plan, place->b - 1); /* the sweep that freed it came one position later */
@@ -43,10 +43,10 @@ static void say_reused(struct psc_text *out, const struct psc_graph *g, const st
     psc_text_add(out, ".");
 }
 
-static void say_new(struct psc_text *out, const struct psc_plan *plan, const struct psc_place *place)
+static void say_new(struct psc_text *out, const struct psc_graph *g, const struct psc_plan *plan, const struct psc_place *place)
 {
     psc_text_add(out, "New buffer ");
-    psc_say_buffer(out, &plan->buffers[place->buffer]);
+    psc_say_planned_buffer(out, g, &plan->buffers[place->buffer]);
     psc_text_add(out, ": no idle buffer of ");
     say_class(out, plan, place->a);
     if (place->b)
@@ -86,7 +86,7 @@ static void say_packed(struct psc_text *out, const struct psc_graph *g, const st
 {
     psc_node under = beneath(plan, place), old = before(plan, place);
     psc_text_addf(out, "Byte %llu of ", (unsigned long long)place->offset);
-    psc_say_buffer(out, &plan->buffers[place->buffer]);
+    psc_say_planned_buffer(out, g, &plan->buffers[place->buffer]);
     psc_text_add(out, ", free as long as it lives");
     if (!place->offset) {
         psc_text_add(out, ": at the bottom");
@@ -126,7 +126,7 @@ void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_n
         psc_text_add(out, "An input: placed before the walk, filled by the host, kept for the whole run.");
         break;
     case PSC_WHY_NEW:
-        say_new(out, plan, place);
+        say_new(out, g, plan, place);
         break;
     case PSC_WHY_REUSED:
         say_reused(out, g, plan, place);
@@ -154,7 +154,7 @@ void psc_explain_place(struct psc_text *out, const struct psc_analysis *a, psc_n
         break;
     case PSC_WHY_POOLED:
         psc_text_add(out, "Idle in the pool since before this graph: ");
-        psc_say_buffer(out, &plan->buffers[place->buffer]);
+        psc_say_planned_buffer(out, g, &plan->buffers[place->buffer]);
         psc_text_add(out, " of ");
         say_class(out, plan, place->a);
         psc_text_add(out, ".");
@@ -264,10 +264,10 @@ void psc_explain_refused(struct psc_text *out, const struct psc_analysis *a, psc
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
 
-static void say_walk_buffer(struct psc_text *out, const struct psc_plan *plan, const struct psc_walk *w)
+static void say_walk_buffer(struct psc_text *out, const struct psc_graph *g, const struct psc_plan *plan, const struct psc_walk *w)
 {
     if (w->buffer != PSC_NONE && w->buffer < plan->buffer_n)
-        psc_say_buffer(out, &plan->buffers[w->buffer]);
+        psc_say_planned_buffer(out, g, &plan->buffers[w->buffer]);
     else
         psc_text_add(out, "no buffer");
 }
@@ -286,13 +286,13 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
         psc_text_addf(out, "%llu %s idle", (unsigned long long)w->a, w->a == 1 ? "buffer becomes" : "buffers become");
         break;
     case PSC_WALK_RELEASE:
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         psc_text_add(out, ", last held ");
         psc_say_node(out, g, w->node);
         psc_text_addf(out, " (needed until %lld)", (long long)w->a);
         break;
     case PSC_WALK_REUSE:
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         psc_text_add(out, " for ");
         psc_say_node(out, g, w->node);
         if (w->a == PSC_NONE)
@@ -301,7 +301,7 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
             psc_text_addf(out, " (idle since %lld)", (long long)w->b);
         break;
     case PSC_WALK_NEW:
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         psc_text_add(out, " for ");
         psc_say_node(out, g, w->node);
         psc_text_add(out, " (");
@@ -313,7 +313,7 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
         psc_text_add(out, " in place over ");
         psc_say_node(out, g, (psc_node)w->a);
         psc_text_add(out, " in ");
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         break;
     case PSC_WALK_REFUSED:
         psc_say_node(out, g, w->node);
@@ -330,10 +330,10 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
     case PSC_WALK_REGION:
         psc_say_node(out, g, w->node);
         psc_text_add(out, " lives in ");
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         break;
     case PSC_WALK_INPUT:
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         psc_text_add(out, " for input ");
         psc_say_node(out, g, w->node);
         break;
@@ -344,7 +344,7 @@ void psc_explain_walk(struct psc_text *out, const struct psc_graph *g, const str
     case PSC_WALK_PACK:
         psc_say_node(out, g, w->node);
         psc_text_addf(out, " at byte %llu of ", (unsigned long long)w->a);
-        say_walk_buffer(out, plan, w);
+        say_walk_buffer(out, g, plan, w);
         psc_text_add(out, " (");
         psc_say_bytes(out, w->b);
         psc_text_add(out, ")");

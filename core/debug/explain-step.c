@@ -38,7 +38,7 @@ static void say_events(struct psc_text *out, const struct psc_analysis *a, uint3
         psc_text_add(out, n > 1 ? ", " : frees ? "frees " : "writes ");
         if (!frees) {
             const struct psc_buffer *buffer = &story->buffers[e->buffer];
-            psc_say_buffer(out, buffer);
+            psc_say_buffer(out, story, e->buffer);
             if (e->kind == PSC_EV_ROWS_WRITE) {
                 psc_text_add(out, " rows");
                 continue;
@@ -49,10 +49,10 @@ static void say_events(struct psc_text *out, const struct psc_analysis *a, uint3
         } else if (e->value != PSC_NONE) {
             psc_say_value(out, a, e->value);
             psc_text_add(out, " (");
-            psc_say_buffer(out, &story->buffers[e->buffer]);
+            psc_say_buffer(out, story, e->buffer);
             psc_text_add(out, ")");
         } else {
-            psc_say_buffer(out, &story->buffers[e->buffer]);
+            psc_say_buffer(out, story, e->buffer);
         }
     }
     if (n > LIST_SHOWN)
@@ -232,7 +232,7 @@ static void say_when_copied(struct psc_text *out, const struct psc_analysis *a, 
     if (!n)
         return;
     psc_text_addf(out, ", after %u more %s to ", n, n == 1 ? "write" : "writes");
-    psc_say_buffer(out, &a->story->buffers[t->buffer]);
+    psc_say_buffer(out, a->story, t->buffer);
 }
 
 void psc_explain_record(struct psc_text *out, const struct psc_analysis *a, const struct psc_record_verdict *v)

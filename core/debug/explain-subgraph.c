@@ -62,7 +62,7 @@ void psc_explain_finding_node(struct psc_text *out, const struct psc_analysis *a
     if (!place || place->buffer == PSC_NONE)
         return;
     psc_text_add(out, "; ");
-    psc_say_buffer(out, &a->plan->buffers[place->buffer]);
+    psc_say_planned_buffer(out, g, &a->plan->buffers[place->buffer]);
     psc_text_addf(out, " [%llu, %llu)", (unsigned long long)place->offset,
                   (unsigned long long)(place->offset + place->length));
 }

@@ -42,12 +42,18 @@ void psc_say_value(struct psc_text *out, const struct psc_analysis *a, uint32_t 
     }
 }
 
-void psc_say_buffer(struct psc_text *out, const struct psc_buffer *buffer)
+void psc_say_buffer(struct psc_text *out, const struct psc_story *story, uint32_t buffer)
 {
-    if (buffer->name)
-        psc_text_add(out, buffer->name);
-    else
-        psc_text_addf(out, "b%llu", (unsigned long long)buffer->id);
+    char label[160];
+
+    psc_text_add(out, psc_buffer_label(story->backends, story->backend_n, &story->buffers[buffer], label, sizeof label));
+}
+
+void psc_say_planned_buffer(struct psc_text *out, const struct psc_graph *g, const struct psc_buffer *buffer)
+{
+    char label[160];
+
+    psc_text_add(out, psc_buffer_label(g->backends, g->backend_n, buffer, label, sizeof label));
 }
 
 void psc_say_bytes(struct psc_text *out, uint64_t bytes)

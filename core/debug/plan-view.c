@@ -114,7 +114,7 @@ static bool put_slot(struct making *m, uint32_t buffer, uint32_t tenant, struct 
     const struct psc_tenancy *t = &m->a->history->tenancies[tenant];
     struct psc_text name = {0};
     char label[96];
-    psc_say_buffer(&name, &story->buffers[buffer]);
+    psc_say_buffer(&name, story, buffer);
     bool over = m->v->position >= t->end;
     *s = (struct psc_candela_slot_view){
         .slot = buffer, .name = psc_text_keep(&name, m->arena), .len = story->buffers[buffer].bytes, .start = t->first,

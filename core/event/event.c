@@ -48,6 +48,18 @@ struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position)
     };
 }
 
+const char *psc_buffer_label(const char *const *backends, uint32_t backend_n, const struct psc_buffer *buffer, char *buf, size_t size)
+{
+    const char *backend = backend_n > 1 && buffer->backend < backend_n && buffer->role != PSC_ROLE_PERSISTENT
+                              ? backends[buffer->backend] : NULL;
+    char number[24];
+    snprintf(number, sizeof number, "b%llu", (unsigned long long)buffer->id);
+    const char *name = buffer->name ? buffer->name : number;
+    bool told = !backend || strstr(name, backend); /* "stage.24.cpu" says it itself */
+    snprintf(buf, size, "%s%s%s", name, told ? "" : " \xc2\xb7 ", told ? "" : backend);
+    return buf;
+}
+
 const char *psc_value_label(const struct psc_story *story, const struct psc_graph *g, uint32_t value,
                             char *buf, size_t size)
 {

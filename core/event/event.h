@@ -220,6 +220,8 @@ struct psc_event psc_event_blank(enum psc_event_kind kind, int32_t position);
 /* The stretch in which what runs at a position was queued; NULL: none. O(log stretches). */
 const struct psc_queued *psc_story_queued_at(const struct psc_story *story, int32_t position);
 
+/* A buffer's name for people: "b4 · cpu" where several backends have buffers of their own, else its name, else "b" and its id. */
+const char *psc_buffer_label(const char *const *backends, uint32_t backend_n, const struct psc_buffer *buffer, char *buf, size_t size);
 /* A value's name for people: its name, else "#124 ffn_up" from the graph (which may be NULL). */
 const char *psc_value_label(const struct psc_story *story, const struct psc_graph *g, uint32_t value,
                             char *buf, size_t size);
