@@ -419,12 +419,14 @@ def pixels(name):
     raw, rows, before = zlib.decompress(packed), [], bytearray(width * step)
     for y in range(height):
         rule, row = raw[y * (width * step + 1)], bytearray(raw[y * (width * step + 1) + 1:(y + 1) * (width * step + 1)])
-        for i in range(len(row)):
+        if rule == 2: # ours are all written so: the difference from the row above, mostly none
+            row = bytearray((a + b) & 255 for a, b in zip(row, before)) if any(row) else before
+        for i in range(len(row) if rule != 2 else 0):
             left, up, corner = row[i - step] if i >= step else 0, before[i], before[i - step] if i >= step else 0
             guess = left + up - corner
             paeth = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
             row[i] = row[i] + (0, left, up, (left + up) // 2, paeth)[rule] & 255
-        rows.append([bytes(row[i:i + 3]) for i in range(0, len(row), step)])
+        rows.append(rows[-1] if rows and row is before else [bytes(row[i:i + 3]) for i in range(0, len(row), step)])
         before = row
     return width, height, rows
 
