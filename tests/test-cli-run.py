@@ -1024,6 +1024,9 @@ def a_finding_shows_the_words_that_it_changes_when_contents_were_recorded():
     answer = run('check', path('t.json'), '--contents', path('c'), '--step', '9')
     check('of #2 h no contents were recorded in this step' in answer.out, answer.out)
     equal(run('check', path('t.json'), '--contents', path('c'), '--step', '9', '--json').json['findings'][0]['words'], None)
+    answer = run('check', path('t.json'), '--step', '0')
+    equal(answer.status, 2)
+    check('--step is for --contents FILE' in answer.err, answer.err)
     model('tiny-qwen2', *PROMPT, '--contents', path('other'), '-n', '1')
     for wrong, sentence in ((path('other'), ', the document is of two-orders'), (lesson, 'no file of contents'),
                             (path('missing'), 'No such file')):

@@ -155,6 +155,9 @@ def of_an_option_given_twice_the_last_one_counts():
     boxes = (trace, '--planner', 'optimal', '--json', '--capacity', '2GiB,metal=5', '--capacity', 'metal=1GiB', '--capacity', '1GiB')
     options = good('plan', *boxes).json['options']
     equal((options['capacity'], options['capacities']), (1 << 30, {'metal': 1 << 30}))
+    equal(good('plan', *boxes, '--capacity', '1,073,741,825').json['options']['capacity'], (1 << 30) + 1)
+    for odd in ('5,', '5,,6', ',5', '5,MiB', 'metal=5,'):
+        check("'%s'" % odd in wrong('plan', trace, '--planner', 'optimal', '--capacity', odd), odd)
     faults = ['b%d' % k for k in range(1, 23)] + ['cl%d' % k for k in range(1, 5)]
     every = good('plan', '--expr', '(a+b)*2', *[w for f in faults for w in ('--fault', f)], '--json').json
     again = good('plan', '--expr', '(a+b)*2', *[w for f in 20 * faults for w in ('--fault', f)], '--json').json

@@ -31,7 +31,7 @@ bool cli_parse_bytes(const char *s, uint64_t *ret)
         {"kB", 1000}, {"KB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000},
     };
     uint64_t whole = 0, digits = 0, part = 0, scale = 1;
-    for (; isdigit((unsigned char)*s) || (*s == ',' && digits); s++) {
+    for (; isdigit((unsigned char)*s) || (*s == ',' && digits && isdigit((unsigned char)s[1])); s++) {
         if (*s == ',')
             continue;
         if (!psc_mul_u64(whole, 10, &whole) || !psc_add_u64(whole, (uint64_t)(*s - '0'), &whole))

@@ -270,6 +270,8 @@ static enum psc_status check_whole(struct cli_options *o, struct psc_error *rete
         return psc_fail(reterr, PSC_ERR_USAGE, "%s and its opposite: one of them", o->no_fuse_qkv ? "--no-fuse-qkv" : "--no-fuse-ffn");
     if (o->weights && !o->preset)
         return psc_fail(reterr, PSC_ERR_USAGE, "--weights is for presets: a file's weights have their types");
+    if (o->command == CLI_CHECK && o->has_step && !o->contents)
+        return psc_fail(reterr, PSC_ERR_USAGE, "--step is for --contents FILE: of which step the bytes of a finding are shown");
     if (o->preset)
         o->file = o->preset;
     if (o->plan_file && o->replan)
