@@ -3,6 +3,7 @@
 #include "tests/qwen.h"
 #include "tests/util.h"
 #include "tests/workspaces.h"
+#include "traces/traces.h"
 #include "ui/navigate.h"
 #include "ui/workspace-phases.h"
 
@@ -51,20 +52,20 @@ static void make(struct fixture *f)
     f->doc = doc;
 }
 
-static void adopt(struct fixture *f)
+static void adopt(struct fixture *f, gboolean has_step)
 {
     struct psc_error error = {0};
     struct psc_analysis_options options = {.plan = psc_plan_defaults};
     PscLook look = {0};
     PscDocument *document = psc_document_new(f->doc);
-    g_assert_true(psc_look_make(&look, document, NULL, 0, &f->doc->phases[0], &options, false, 0, &error));
+    g_assert_true(psc_look_make(&look, document, NULL, 0, &f->doc->phases[0], &options, has_step, 0, &error));
     psc_workspace_adopt(f->ws, document, &look, "made");
 }
 
 static void open_made(struct fixture *f)
 {
     make(f);
-    adopt(f);
+    adopt(f, FALSE);
 }
 
 /* Ten more phases a slice; the plan that reads wrong bytes comes with the last. */
@@ -90,7 +91,7 @@ static void open_in_slices(struct fixture *f)
     f->doc->phases[WRONG_A].plan = NULL;
     f->doc->phase_n = 1;
     f->doc->steps = (struct psc_step_source){.count = no_steps, .scan = scan, .ctx = f};
-    adopt(f);
+    adopt(f, FALSE);
 }
 
 static void set_up(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
@@ -231,6 +232,61 @@ static void test_phases_that_come_later(struct fixture *f, gconstpointer data G_
     g_assert_true(psc_workspace_wrong(f->ws, WRONG_B));
 }
 
+static void open_sample(struct fixture *f, const char *name)
+{
+    char *path = g_build_filename(g_getenv("PSC_SOURCE_ROOT"), "traces", "samples", name, NULL);
+    struct psc_error error = {0};
+    g_assert_cmpint(psc_trace_open(path, NULL, NULL, &f->doc, &error), ==, PSC_OK);
+    adopt(f, TRUE);
+    settle(f);
+    g_free(path);
+}
+
+/* The same question, asked of the core. */
+static struct psc_record_check records_of(struct fixture *f, guint phase)
+{
+    struct psc_arena arena = {0};
+    struct psc_step step;
+    struct psc_record_check check;
+    g_assert_cmpint(psc_doc_load_step(f->doc, phase, 0, &arena, &step, NULL), ==, PSC_OK);
+    g_assert_cmpint(psc_records_check(&arena, &f->doc->phases[phase], &step, &check, NULL), ==, PSC_OK);
+    psc_arena_release(&arena);
+    return check; /* its counts */
+}
+
+/* A phase whose recorded values are overwritten is no clobber, and a file with such a phase is not clean. */
+static void test_records_of_another_phase(struct fixture *f, gconstpointer data G_GNUC_UNUSED)
+{
+    settle(f);
+    open_sample(f, "qwen2.5-0.5b-metal.json");
+    for (guint phase = 0; phase < 2; phase++) {
+        struct psc_record_check check = records_of(f, phase);
+        PscPhaseVerdict v = psc_workspace_verdict(f->ws, phase);
+        g_assert_cmpuint(v.overwritten_n, ==, check.overwritten);
+        g_assert_cmpuint(v.record_n, ==, check.n);
+        g_assert_cmpuint(v.overwritten_n, >, v.record_n / 2);
+        g_assert_false(psc_workspace_wrong(f->ws, phase));
+    }
+    g_assert_false(psc_workspace_all_clean(f->ws));
+    g_assert_null(psc_workspace_elsewhere(f->ws));
+    PscPhaseVerdict decode = psc_workspace_verdict(f->ws, 1);
+    char *brief = psc_workspace_phase_mark(f->ws, 1, TRUE), *mark = psc_workspace_phase_mark(f->ws, 1, FALSE);
+    char *wanted = g_strdup_printf("\u2298 %u of %u records", decode.overwritten_n, decode.record_n);
+    char *line = g_strdup_printf("\nDecode: %u of %u records overwritten", decode.overwritten_n, decode.record_n);
+    char *told = psc_workspace_phases_told(f->ws);
+    g_assert_cmpstr(brief, ==, "\u2298");
+    g_assert_cmpstr(mark, ==, wanted);
+    g_assert_nonnull(strstr(told, line));
+    open_sample(f, "qwen2.5-0.5b-per-node.json");
+    g_assert_true(psc_workspace_all_clean(f->ws));
+    g_assert_cmpuint(psc_workspace_verdict(f->ws, 1).record_n, >, 0);
+    g_free(told);
+    g_free(line);
+    g_free(wanted);
+    g_free(mark);
+    g_free(brief);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -240,5 +296,6 @@ int main(int argc, char **argv)
     ADD("other-options-are-another-verdict", test_other_options_are_another_verdict);
     ADD("another-document-is-looked-at-anew", test_another_document);
     ADD("phases-that-come-later-are-looked-at-when-they-come", test_phases_that_come_later);
+    ADD("overwritten-records-of-another-phase-are-told", test_records_of_another_phase);
     return g_test_run();
 }

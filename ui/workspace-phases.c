@@ -19,6 +19,20 @@ static PscPhaseVerdict verdict_of(const struct psc_analysis *a)
                              .broken_n = a->story ? (guint)__builtin_popcount(psc_arena_ever_broken(a->story)) : 0};
 }
 
+/* A step that cannot be read, or not be judged, says nothing here: it says so itself when it is shown. */
+static void look_at_records(PscPhaseVerdict *v, const struct psc_doc *doc, guint index, const struct psc_phase *phase)
+{
+    struct psc_arena arena = {0};
+    struct psc_step step;
+    struct psc_record_check check;
+    if (!psc_doc_load_step(doc, index, 0, &arena, &step, NULL) && !step.unreadable &&
+        !psc_records_check(&arena, phase, &step, &check, NULL)) {
+        v->overwritten_n = check.overwritten;
+        v->record_n = check.n;
+    }
+    psc_arena_release(&arena);
+}
+
 static gboolean is_wrong(const PscPhaseVerdict *v)
 {
     return v->finding_n || v->broken_n;
@@ -29,6 +43,7 @@ static void put(PscWorkspace *self, struct phase_state *state, PscPhaseVerdict v
     self->verdicts.known_n += (guint)verdict.known - (guint)state->verdict.known;
     self->verdicts.wrong_n += (guint)is_wrong(&verdict) - (guint)is_wrong(&state->verdict);
     self->verdicts.failed_n += (guint)verdict.failed - (guint)state->verdict.failed;
+    self->verdicts.overwritten_n += (guint)(verdict.overwritten_n > 0) - (guint)(state->verdict.overwritten_n > 0);
     self->verdicts.finding_n += (guint64)verdict.finding_n - state->verdict.finding_n;
     state->verdict = verdict;
 }
@@ -45,6 +60,7 @@ struct one {
     guint phase, serial;
     struct psc_phase data;
     struct psc_analysis_options options;
+    gboolean has_step;
     PscPhaseVerdict verdict;
 };
 
@@ -80,7 +96,7 @@ static gboolean done_cb(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void look_at(struct one *one)
+static void look_at(const struct psc_doc *doc, struct one *one)
 {
     struct psc_analysis *analysis = NULL;
     if (psc_analysis_new(&one->data, &one->options, &analysis, NULL) == PSC_OK)
@@ -88,6 +104,8 @@ static void look_at(struct one *one)
     else
         one->verdict = (PscPhaseVerdict){.known = TRUE, .failed = TRUE};
     psc_analysis_free(analysis);
+    if (one->has_step)
+        look_at_records(&one->verdict, doc, one->phase, &one->data);
 }
 
 static gpointer run(gpointer data)
@@ -96,7 +114,7 @@ static gpointer run(gpointer data)
     gint64 end = g_get_monotonic_time() + BATCH_US;
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread alone; if it is refused, it only takes its share */
     while (job->done < job->n && !g_atomic_int_get(&job->stopped) && (!job->done || g_get_monotonic_time() < end))
-        look_at(&job->list[job->done++]);
+        look_at(job->document->doc, &job->list[job->done++]);
     g_idle_add_full(G_PRIORITY_DEFAULT, done_cb, job, free_job);
     return NULL;
 }
@@ -106,8 +124,14 @@ void psc_workspace_take_verdict(PscWorkspace *self)
 {
     const PscStudy *study = self->look.study;
     struct phase_state *state = psc_workspace_state(self, self->phase);
-    if (study && state)
-        put(self, state, verdict_of((study->of_phase ? study->of_phase : study)->analysis));
+    if (!study || !state)
+        return;
+    PscPhaseVerdict verdict = verdict_of((study->of_phase ? study->of_phase : study)->analysis);
+    if (self->look.records) {
+        verdict.overwritten_n = self->look.records->check.overwritten;
+        verdict.record_n = self->look.records->check.n;
+    }
+    put(self, state, verdict);
 }
 
 void psc_workspace_look_on(PscWorkspace *self)
@@ -123,7 +147,8 @@ void psc_workspace_look_on(PscWorkspace *self)
         struct phase_state *state = psc_workspace_state(self, phase);
         if (!state->verdict.known)
             job->list[job->n++] = (struct one){.phase = phase, .serial = state->verdict_serial, .data = state->phase,
-                                               .options = psc_workspace_story_options(self, state)};
+                                               .options = psc_workspace_story_options(self, state),
+                                               .has_step = state->step_n > 0};
     }
     if (!job->n) { /* only the shown one, which is being worked out anew */
         free_job(job);
@@ -138,7 +163,7 @@ void psc_workspace_verdicts_drop(PscWorkspace *self)
     if (self->verdicts.job)
         g_atomic_int_set(&self->verdicts.job->stopped, 1);
     self->verdicts.job = NULL;
-    self->verdicts.known_n = self->verdicts.wrong_n = self->verdicts.failed_n = 0;
+    self->verdicts.known_n = self->verdicts.wrong_n = self->verdicts.failed_n = self->verdicts.overwritten_n = 0;
     self->verdicts.finding_n = 0;
 }
 
@@ -165,7 +190,7 @@ gboolean psc_workspace_looking(PscWorkspace *self, guint *ret_known)
 
 gboolean psc_workspace_all_clean(PscWorkspace *self)
 {
-    return !psc_workspace_looking(self, NULL) && !self->verdicts.wrong_n && !self->verdicts.failed_n;
+    return !psc_workspace_looking(self, NULL) && !self->verdicts.wrong_n && !self->verdicts.failed_n && !self->verdicts.overwritten_n;
 }
 
 guint psc_workspace_wrong_phase(PscWorkspace *self, int direction)
@@ -193,9 +218,16 @@ gboolean psc_workspace_go_to_wrong(PscWorkspace *self, int direction)
 
 /* ---- words ------------------------------------------------------------------------------------------------- */
 
+static gboolean is_told(const PscPhaseVerdict *v)
+{
+    return is_wrong(v) || v->overwritten_n;
+}
+
 static char *count_words(const struct phase_state *state)
 {
     const PscPhaseVerdict *v = &state->verdict;
+    if (!is_wrong(v))
+        return g_strdup_printf("%u of %u records", v->overwritten_n, v->record_n);
     const char *noun = !v->finding_n ? "invariant" : state->phase.expression ? "problem" : "clobber";
     guint n = v->finding_n ? v->finding_n : v->broken_n;
     return g_strdup_printf("%u %s%s", n, noun, n == 1 ? "" : "s");
@@ -206,8 +238,13 @@ char *psc_workspace_phase_mark(PscWorkspace *self, guint phase, gboolean brief)
     const struct phase_state *state = psc_workspace_state(self, phase);
     /* what a file of arenas says itself is known without looking at the phase */
     gboolean told = state && !state->verdict.known && state->phase.story && psc_arena_ever_broken(state->phase.story);
-    if (!state || (!told && !is_wrong(&state->verdict)))
+    if (!state || (!told && !is_told(&state->verdict)))
         return g_strdup("");
+    if (!told && !is_wrong(&state->verdict)) {
+        char *count = count_words(state), *mark = brief ? g_strdup("\xe2\x8a\x98") : g_strconcat("\xe2\x8a\x98 ", count, NULL);
+        g_free(count);
+        return mark;
+    }
     if (told || (brief && !state->verdict.finding_n))
         return g_strdup("\xe2\x9a\xa0");
     if (brief)
@@ -253,16 +290,19 @@ char *psc_workspace_elsewhere(PscWorkspace *self)
 char *psc_workspace_phases_told(PscWorkspace *self)
 {
     GString *told = g_string_new(NULL);
-    guint n = self->phases->len, wrong = self->verdicts.wrong_n, failed = self->verdicts.failed_n, lines = 0, known;
+    guint n = self->phases->len, wrong = 0, failed = self->verdicts.failed_n, lines = 0, known;
     gboolean looking = psc_workspace_looking(self, &known);
+    if (self->verdicts.wrong_n || self->verdicts.overwritten_n)
+        for (guint i = 0; i < n; i++)
+            wrong += is_told(&psc_workspace_state(self, i)->verdict);
     for (guint i = 0; i < n && lines < MIN(wrong, TOLD_MAX); i++) {
         const struct phase_state *state = psc_workspace_state(self, i);
-        if (!is_wrong(&state->verdict))
+        if (!is_told(&state->verdict))
             continue;
         lines++;
         char *name = name_of(self, i), *count = count_words(state);
         name[0] = g_ascii_toupper(name[0]);
-        g_string_append_printf(told, "\n%s: %s", name, count);
+        g_string_append_printf(told, "\n%s: %s%s", name, count, is_wrong(&state->verdict) ? "" : " overwritten");
         g_free(name);
         g_free(count);
     }

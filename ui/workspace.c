@@ -19,7 +19,7 @@ static const PscSelection nothing = {PSC_NONE, PSC_NONE, -1};
 
 void psc_workspace_emit(PscWorkspace *self, guint what)
 {
-    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY))
+    if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEP))
         psc_workspace_take_verdict(self);
     g_signal_emit(self, changed_signal, 0, what);
     if (what & (PSC_CHANGED_DOCUMENT | PSC_CHANGED_STUDY | PSC_CHANGED_STEPS | PSC_CHANGED_BUSY | PSC_CHANGED_PHASES))
@@ -61,10 +61,11 @@ void psc_workspace_sync_phases(PscWorkspace *self)
     for (guint i = 0; i < self->phases->len; i++) {
         struct phase_state *state = psc_workspace_state(self, i);
         gboolean shown = i == self->phase && self->look.study; /* its verdict is the one of what is shown */
-        if (!shown && !same_subject(&state->phase, &doc->phases[i]))
+        guint step_n = psc_doc_step_n(doc, i);
+        if (!shown && (!same_subject(&state->phase, &doc->phases[i]) || (step_n && !state->step_n)))
             psc_workspace_forget_verdict(self, state);
         state->phase = doc->phases[i];
-        state->step_n = psc_doc_step_n(doc, i);
+        state->step_n = step_n;
     }
 }
 

@@ -256,9 +256,10 @@ def another_phase_shows_its_own_ops_and_verdicts_and_comes_back_where_it_was_lef
         w.at('Before the first op')
         w.keys('ctrl+Right', 'ctrl+Right')
         w.at('#1 ')
-        w.press('push button', 'Decode \u00b7 305 ops')
+        w.press('push button', contains='Decode \u00b7 305 ops')
         w.says('259 of 269 recorded values')
-        w.press('push button', 'Prefill \u00b7 440 ops')
+        w.get('push button', 'Decode \u00b7 305 ops  \u2298 259 of 269 records')
+        w.press('push button', contains='Prefill \u00b7 440 ops')
         w.says('350 of 368 recorded values')
         w.at('#1 ')
 
