@@ -38,12 +38,17 @@ static gboolean is_wrong(const PscPhaseVerdict *v)
     return v->finding_n || v->broken_n;
 }
 
+static gboolean is_told(const PscPhaseVerdict *v)
+{
+    return is_wrong(v) || v->overwritten_n;
+}
+
 static void put(PscWorkspace *self, struct phase_state *state, PscPhaseVerdict verdict)
 {
     self->verdicts.known_n += (guint)verdict.known - (guint)state->verdict.known;
     self->verdicts.wrong_n += (guint)is_wrong(&verdict) - (guint)is_wrong(&state->verdict);
     self->verdicts.failed_n += (guint)verdict.failed - (guint)state->verdict.failed;
-    self->verdicts.overwritten_n += (guint)(verdict.overwritten_n > 0) - (guint)(state->verdict.overwritten_n > 0);
+    self->verdicts.told_n += (guint)is_told(&verdict) - (guint)is_told(&state->verdict);
     self->verdicts.finding_n += (guint64)verdict.finding_n - state->verdict.finding_n;
     state->verdict = verdict;
 }
@@ -163,7 +168,7 @@ void psc_workspace_verdicts_drop(PscWorkspace *self)
     if (self->verdicts.job)
         g_atomic_int_set(&self->verdicts.job->stopped, 1);
     self->verdicts.job = NULL;
-    self->verdicts.known_n = self->verdicts.wrong_n = self->verdicts.failed_n = self->verdicts.overwritten_n = 0;
+    self->verdicts.known_n = self->verdicts.wrong_n = self->verdicts.told_n = self->verdicts.failed_n = 0;
     self->verdicts.finding_n = 0;
 }
 
@@ -190,7 +195,7 @@ gboolean psc_workspace_looking(PscWorkspace *self, guint *ret_known)
 
 gboolean psc_workspace_all_clean(PscWorkspace *self)
 {
-    return !psc_workspace_looking(self, NULL) && !self->verdicts.wrong_n && !self->verdicts.failed_n && !self->verdicts.overwritten_n;
+    return !psc_workspace_looking(self, NULL) && !self->verdicts.told_n && !self->verdicts.failed_n;
 }
 
 guint psc_workspace_wrong_phase(PscWorkspace *self, int direction)
@@ -217,11 +222,6 @@ gboolean psc_workspace_go_to_wrong(PscWorkspace *self, int direction)
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------- */
-
-static gboolean is_told(const PscPhaseVerdict *v)
-{
-    return is_wrong(v) || v->overwritten_n;
-}
 
 static char *count_words(const struct phase_state *state)
 {
@@ -290,12 +290,9 @@ char *psc_workspace_elsewhere(PscWorkspace *self)
 char *psc_workspace_phases_told(PscWorkspace *self)
 {
     GString *told = g_string_new(NULL);
-    guint n = self->phases->len, wrong = 0, failed = self->verdicts.failed_n, lines = 0, known;
+    guint n = self->phases->len, told_n = self->verdicts.told_n, failed = self->verdicts.failed_n, lines = 0, known;
     gboolean looking = psc_workspace_looking(self, &known);
-    if (self->verdicts.wrong_n || self->verdicts.overwritten_n)
-        for (guint i = 0; i < n; i++)
-            wrong += is_told(&psc_workspace_state(self, i)->verdict);
-    for (guint i = 0; i < n && lines < MIN(wrong, TOLD_MAX); i++) {
+    for (guint i = 0; i < n && lines < MIN(told_n, TOLD_MAX); i++) {
         const struct phase_state *state = psc_workspace_state(self, i);
         if (!is_told(&state->verdict))
             continue;
@@ -306,13 +303,13 @@ char *psc_workspace_phases_told(PscWorkspace *self)
         g_free(name);
         g_free(count);
     }
-    if (wrong > lines)
-        g_string_append_printf(told, "\nand %u more phase%s", wrong - lines, wrong - lines == 1 ? "" : "s");
+    if (told_n > lines)
+        g_string_append_printf(told, "\nand %u more phase%s", told_n - lines, told_n - lines == 1 ? "" : "s");
     if (failed)
         g_string_append_printf(told, "\n%u phase%s could not be checked", failed, failed == 1 ? "" : "s");
     if (looking)
         g_string_append_printf(told, "\n%u of %u phases%s looked at so far", known, n, self->scanning ? " that were read" : "");
-    else if (n > 1 && !wrong && !failed)
+    else if (n > 1 && !told_n && !failed)
         g_string_append_printf(told, "\nAll %u phases are clean", n);
     return g_string_free(told, FALSE);
 }

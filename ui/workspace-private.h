@@ -51,7 +51,7 @@ struct _PscWorkspace {
     guint look_serial; /* counts the looks that were shown */
     struct {           /* workspace-phases.c */
         struct psc_phases_job *job; /* the look that is under way, or NULL */
-        guint known_n, wrong_n, failed_n, overwritten_n; /* phases: looked at, something wrong in them, not to be looked at, with such records */
+        guint known_n, wrong_n, told_n, failed_n; /* phases: looked at, something wrong in them, that or overwritten records, not to be looked at */
         guint64 finding_n;
     } verdicts;
     struct {           /* workspace-kv.c */
