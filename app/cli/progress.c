@@ -117,14 +117,22 @@ static bool start(void)
     return started && !pthread_detach(thread);
 }
 
+static bool tells(void)
+{
+    pthread_mutex_lock(&lock);
+    if (now.mode == UNKNOWN)
+        now.mode = isatty(STDERR_FILENO) && start() ? TELLS : SILENT;
+    bool it_does = now.mode == TELLS;
+    pthread_mutex_unlock(&lock);
+    return it_does;
+}
+
 void cli_progress(const char *fmt, ...)
 {
     char text[TEXT_MAX];
     struct psc_text safe = {0};
     va_list ap;
-    if (now.mode == UNKNOWN)
-        now.mode = isatty(STDERR_FILENO) && start() ? TELLS : SILENT;
-    if (now.mode == SILENT)
+    if (!tells())
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
@@ -142,10 +150,8 @@ void cli_progress(const char *fmt, ...)
 
 static void set(enum form form, uint64_t done, uint64_t total, const char *unit)
 {
-    if (now.mode != TELLS)
-        return;
     pthread_mutex_lock(&lock);
-    now.form = form;
+    now.form = form; /* of a stage that is told, if any is */
     now.done = done;
     now.total = total;
     now.unit = unit;
@@ -187,5 +193,7 @@ void cli_progress_streams(void)
     if (!isatty(STDOUT_FILENO))
         return;
     cli_progress_end();
+    pthread_mutex_lock(&lock);
     now.mode = SILENT;
+    pthread_mutex_unlock(&lock);
 }
