@@ -1120,18 +1120,12 @@ def ctrl_c_ends_the_run_and_leaves_files_that_open():
 @test
 def a_long_run_tells_of_its_progress_on_a_terminal():
     text, outputs, values, _, _ = LAB['l12']
-    master, slave = os.openpty()
-    process = subprocess.Popen([CLI, 'run', save(graph(text, outputs)), *fills(values), '--times', '2000000000', '--json'],
-                               stdout=subprocess.PIPE, stderr=slave)
-    os.close(slave)
-    seen = b''
-    while b'%' not in seen:
-        seen += os.read(master, 100)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
-    os.close(master)
-    check(b'prefill: 0 %' in seen, seen)
-    equal(process.returncode, 0)
+    with OnTerminal('run', save(graph(text, outputs)), *fills(values), '--times', '2000000000', '--json') as at:
+        seen = at.told(b'%')
+        at.process.send_signal(signal.SIGINT)
+        at.process.communicate(timeout=120)
+        check(b'prefill: 0 %' in seen, seen)
+        equal(at.process.returncode, 0)
 
 
 @test
@@ -1139,35 +1133,21 @@ def the_writing_of_a_long_trace_is_told_on_a_terminal():
     """Here the reader of a pipe is what takes a second."""
     out = path('slow')
     os.mkfifo(out)
-    master, slave = os.openpty()
-    process = subprocess.Popen([CLI, 'run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '20', '--ignore-stop', '--json', '--trace', out],
-                               stdout=subprocess.PIPE, stderr=slave)
-    os.close(slave)
-    told = b''
-    with open(out, 'rb') as file:
-        while b'writing ' not in told:
-            told += os.read(master, 100)
-        phases = json.loads(file.read())['phases']
-    process.communicate(timeout=120)
-    told += os.read(master, 1000)
-    os.close(master)
-    equal((process.returncode, len(phases[1]['steps'])), (0, 19))
-    check(b'writing ' in told and b'iB\r\x1b[K' in told, told)
+    with OnTerminal('run', '--preset', 'tiny-qwen2', '-p', 'Hello', '-n', '20', '--ignore-stop', '--json', '--trace', out) as at:
+        with open(out, 'rb') as file:
+            told = at.told(b'writing ')
+            phases = json.loads(file.read())['phases']
+        at.process.communicate(timeout=120)
+        told += os.read(at.end, 1000)
+        equal((at.process.returncode, len(phases[1]['steps'])), (0, 19))
+        check(b'iB\r\x1b[K' in told, told)
 
 
 @test
 def the_making_of_large_weights_is_told_on_a_terminal():
-    master, slave = os.openpty()
-    process = subprocess.Popen([CLI, 'run', '--preset', 'qwen2.5-0.5b', '--tokens', '1', '-n', '1', '--json'],
-                               stdout=subprocess.PIPE, stderr=slave)
-    os.close(slave)
-    seen = b''
-    while b'%' not in seen:
-        seen += os.read(master, 100)
-    process.kill()
-    process.communicate(timeout=60)
-    os.close(master)
-    check(b'making weights: ' in seen, seen)
+    with OnTerminal('run', '--preset', 'qwen2.5-0.5b', '--tokens', '1', '-n', '1', '--json') as at:
+        seen = at.told(b'%')
+        check(b'making weights: ' in seen, seen)
 
 
 @test

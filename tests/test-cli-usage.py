@@ -437,15 +437,8 @@ def pixels(name):
 @test
 def what_takes_long_is_told_on_a_terminal():
     """And nowhere else: every other test here sees what stderr says, and that it says nothing."""
-    master, slave = os.openpty()
-    process = subprocess.Popen([CLI, 'render', METAL, '-o', path('large.png'), '--size', '16384x16384'], stderr=slave)
-    os.close(slave)
-    seen = b''
-    while b' s' not in seen:
-        seen += os.read(master, 1000)
-    process.kill()
-    process.wait(timeout=60)
-    os.close(master)
+    with OnTerminal('render', METAL, '-o', path('large.png'), '--size', '16384x16384') as at:
+        seen = at.told(b' s')
     check(seen.startswith(b'\r\x1b[Kdrawing ') and b'large.png: ' in seen, seen)
 
 
@@ -454,21 +447,13 @@ def what_is_told_stays_in_one_row_of_the_terminal():
     """Of a row that wraps only the last part can be taken back."""
     folder = path('where-\u00e9\u6f22' * 12)
     os.mkdir(folder)
-    master, slave = os.openpty()
-    process = subprocess.Popen([CLI, 'render', METAL, '-o', os.path.join(folder, 'large.png'), '--size', '16384x16384'], stderr=slave)
-    for columns in (60, 20):
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-        seen = b''
-        while seen.count(b' s') < 2: # the first one may have been told before
-            seen += os.read(master, 1000)
-        told = seen.decode().split('\r\x1b[K')[-1]
-        wide = sum(2 if unicodedata.east_asian_width(c) in 'WF' else 1 for c in told)
-        check(wide < columns, f'{told!r} in {columns} columns')
-        check(columns < 60 or (told.startswith('drawing ') and told.split(': ')[0].endswith('large.png')), told)
-    process.kill()
-    process.wait(timeout=60)
-    os.close(slave)
-    os.close(master)
+    with OnTerminal('render', METAL, '-o', os.path.join(folder, 'large.png'), '--size', '16384x16384') as at:
+        for columns in (60, 20):
+            fcntl.ioctl(at.end, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+            told = at.told(b' s', 2).decode().split('\r\x1b[K')[-1]  # the first one may have been told before
+            wide = sum(2 if unicodedata.east_asian_width(c) in 'WF' else 1 for c in told)
+            check(wide < columns, f'{told!r} in {columns} columns')
+            check(columns < 60 or (told.startswith('drawing ') and told.split(': ')[0].endswith('large.png')), told)
 
 
 @test

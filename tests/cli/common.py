@@ -79,6 +79,30 @@ def run(*args, limit=60):
     return Answer(done.returncode, done.stdout.decode('utf-8'), done.stderr.decode('utf-8'))
 
 
+class OnTerminal:
+    """The program at work with a terminal as stderr; the end of `with` kills it."""
+
+    def __init__(self, *args):
+        self.end, slave = os.openpty()
+        self.process = subprocess.Popen([CLI, *args], stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+
+    def told(self, until, times=1):
+        """What it says until it has said that so often; an error when it ends before."""
+        seen = b''
+        while seen.count(until) < times:
+            seen += os.read(self.end, 1000)
+        return seen
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate(timeout=60)
+        os.close(self.end)
+
+
 def good(*args, status=0):
     answer = run(*args)
     equal(answer.status, status, f'exit status of {args}: {answer.err[:200]}{answer.out[:200]}')
